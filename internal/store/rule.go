@@ -44,6 +44,20 @@ func (tx *Tx) Rule(ctx context.Context, id int64) (redoubt.Rule, error) {
 	return rule, nil
 }
 
+// RuleMessages finds what rules say, as their newest content has it, by their names. Of
+// a name that no rule has there is nothing.
+func (tx *Tx) RuleMessages(ctx context.Context, names []string) (map[string]string, error) {
+	out := map[string]string{}
+	in, arg := tx.in("name", 2, names)
+	return out, each(ctx, tx, func(r row) error {
+		var name string
+		var rule redoubt.Rule
+		err := r.Scan(&name, decoded(&rule))
+		out[name] = rule.Message
+		return err
+	}, `SELECT name, content_json FROM rule WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
+}
+
 // PutRules stores contents not seen before and returns the id of each, in the
 // order given. Names that no policy lists enter the default one of their product
 // with the mode they ask for, else monitor, not served; a new content of a known

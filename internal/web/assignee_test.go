@@ -209,7 +209,7 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	ids := read[[]string](bob, `[...document.querySelectorAll("[data-row]")].slice(0, 5).map(r => r.dataset.id)`)
 	his, taken := ids[:3], ids[3:]
 	bob.run(`for (const box of [...document.querySelectorAll('[data-row] input[name="id"]')].slice(0, 3)) box.click()`)
-	bob.press("a")
+	bob.do(chromedp.Click(`[data-decide]`))
 	bob.until(`document.querySelector("h1")?.textContent === "Triage 3 code findings"`)
 	bob.do(chromedp.Click(`.decide input[value="reviewing"]`), chromedp.SetValue(`.decide [data-assignee]`, redoubt.AssigneeMe), chromedp.Click(`.decide button`))
 	bob.until(doneText + `.includes("3 findings set to reviewing")`)
@@ -230,7 +230,7 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	}
 	for _, id := range taken {
 		bob.open("/findings/" + id)
-		bob.do(chromedp.Click(`.decide input[value="fixing"]`), chromedp.Click(`.decide button`))
+		bob.do(chromedp.Click(`.decide button[value="fixing"]`))
 		bob.until(doneText + `.includes("1 finding set to fixing")`)
 	}
 
@@ -269,6 +269,10 @@ func TestTakeByKeyboard(t *testing.T) {
 	b.until(panelID + ` && document.querySelector("[data-take]")?.value === "@nobody"`)
 	b.press("a")
 	b.until(doneText + `.includes("1 finding assigned to nobody") && !document.querySelector('nav a[href$="/mine"] .n')`)
+	b.open("/findings")
+	b.run(`for (const box of [...document.querySelectorAll('input[name="id"]')].slice(0, 3)) box.click()`)
+	b.press("a")
+	b.until(doneText + `.includes("3 findings assigned to ada")`)
 }
 
 // A viewer reads everything and is offered no decision; a forged one is refused.

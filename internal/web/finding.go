@@ -10,7 +10,6 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
-	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -21,15 +20,15 @@ type findingDetail struct {
 	Own      string // its permalink
 	Back     string // where deciding about it leads
 	Code     []codeLine
-	CodeOf   string // where and when the code was, if that is not here and now
-	Flow     []redoubt.FlowStep
+	CodeOf   string      // where and when the code was, if that is not here and now
 	NoCode   string      // why there is no code
 	NoLink   string      // why there is no link to the code
 	Commit   string      // where a secret of the history was found
 	Gate     *gateSaying // nil where builds do not fail on it
 	Rule     redoubt.Rule
 	Project  redoubt.Project
-	Scan     redoubt.Scan // that saw it first
+	Steps    []flowStep // of the data flow
+	Upgrade  *upgrade   // how to get rid of it; nil where nothing sure is known
 	Triage   redoubt.Triage
 	Others   []shownFinding // the same on other refs
 	History  []moment
@@ -53,13 +52,6 @@ func (d *findingDetail) Touches() string {
 		return ""
 	}
 	return "holds on " + plural(len(d.Others), "other branch")
-}
-
-// codeLine is a line of code.
-type codeLine struct {
-	Number int
-	Text   string
-	Hit    bool // it is one of the finding's
 }
 
 // precedent says what was decided about other findings of the rule.
@@ -123,7 +115,7 @@ func (req *request) detail(view *index.View, id int64, back string) (*findingDet
 		if err := req.advised(ctx, tx, d, redoubt.BodyVulnerability(o.Body)); err != nil {
 			return err
 		}
-		if err := d.evidence(o); err != nil {
+		if err := d.evidence(ctx, tx, o); err != nil {
 			return err
 		}
 		if err := d.around(ctx, tx, o); err != nil {
@@ -140,6 +132,8 @@ func (req *request) detail(view *index.View, id int64, back string) (*findingDet
 	if err := req.occurrences(view, d, o); err != nil {
 		return nil, err
 	}
+	highlight(req.r.Context(), o.Path, d.Code)
+	d.Upgrade = upgradeOf(d.shownFinding)
 	d.Today, d.Mine = req.today(), d.Triage.Assignee == req.viewer.User
 	if d.Assignee = d.Triage.Assignee; d.Assignee != "" {
 		d.Person = d.People.label(d.Assignee)
@@ -233,75 +227,6 @@ func (d *findingDetail) fromStore(o store.Occurrence) error {
 	f.Repository.Name, f.Repository.URL = d.Project.Name, d.Project.URL
 	f.State, f.TriageState, f.Rule.Message = o.State.String(), o.Lineage.Triage.State.String(), d.Rule.Message
 	return nil
-}
-
-// evidence reads what the scanner showed, or says why there is nothing.
-func (d *findingDetail) evidence(o store.Occurrence) error {
-	var e ingest.Evidence
-	if len(o.Evidence) > 0 {
-		if err := json.Unmarshal(o.Evidence, &e); err != nil {
-			return err
-		}
-	}
-	d.Flow, d.Commit = e.DataFlow, e.Commit
-	if e.Code == "" {
-		return nil
-	}
-	for i, text := range strings.Split(strings.TrimRight(e.Code, "\n"), "\n") {
-		line := codeLine{Text: text}
-		if o.Line > 0 {
-			line.Number = o.Line + i
-		}
-		d.Code = append(d.Code, line)
-	}
-	return nil
-}
-
-// around reads the lines around the finding that a build sent, which show more
-// than a report does, or says why there are none.
-func (d *findingDetail) around(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
-	s, err := tx.Snippet(ctx, o.ID)
-	switch {
-	case err == nil && (o.State == redoubt.Unresolved || o.State == redoubt.Muted):
-		d.Code = nil
-		for i, text := range s.Lines {
-			number := s.First + i
-			d.Code = append(d.Code, codeLine{Number: number, Text: text, Hit: number >= s.Line && number <= s.EndLine})
-		}
-		if s.Path != o.Path || s.Line != o.Line {
-			d.CodeOf = "As it was at " + s.Path + ":" + decimal(int64(s.Line))
-			if s.Commit != "" {
-				d.CodeOf += " in commit " + s.Commit[:min(len(s.Commit), 12)]
-			}
-			d.CodeOf += ": the finding has moved since, and no build has sent the code again."
-		}
-		return nil
-	case err != nil && !errors.Is(err, redoubt.ErrNotFound):
-		return err
-	}
-	if len(d.Code) == 0 {
-		d.NoCode = whyNoCode(tx.Deployment(), o)
-	}
-	return nil
-}
-
-// whyNoCode says why no code is shown, and how it could be.
-func whyNoCode(d redoubt.Deployment, o store.Occurrence) string {
-	switch {
-	case o.State == redoubt.Fixed:
-		return "The code around a finding goes when it is fixed."
-	case o.State == redoubt.StateRemoved:
-		return "The code around a finding goes when it leaves the scope."
-	case o.Historical:
-		return "The checkout no longer has the code: the secret is in the history."
-	case o.Line == 0:
-		return "No line is known, so there is no code to show."
-	case !d.KeepsCode:
-		return "This deployment keeps no code (redoubt deployment set " + d.Slug + " --code=on)."
-	case o.IssueType == redoubt.SCA:
-		return "No build has sent the lines around it; redoubt ci does."
-	}
-	return "No code was sent with it: semgrep ci uploads none, and many reports hold none. redoubt ci sends the lines around each finding."
 }
 
 // Fingerprint is what tells the finding from all others of its project.

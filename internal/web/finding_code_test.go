@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,6 +37,9 @@ func (s *site) keepCode(id string, edit func(*redoubt.Snippet)) {
 	}
 }
 
+// looks is a part of code that is highlighted.
+var looks = regexp.MustCompile(`<span class="h[a-z]">([^<]*)</span>`)
+
 // TestCodeOfAFinding: with numbers, the finding's own lines marked, nothing of it
 // taken for markup; and where there is none, why.
 func TestCodeOfAFinding(t *testing.T) {
@@ -43,7 +47,8 @@ func TestCodeOfAFinding(t *testing.T) {
 	id := firstFinding(s)
 	s.keepCode(id, nil)
 	page := s.page("/findings/" + id)
-	says(t, page, `<mark>&lt;script&gt;alert(1)&lt;/script&gt;</mark>`, "<mark>\t&lt;/mark&gt;&lt;/pre&gt;&lt;img src=x&gt;</mark>", `before()`, `</span>after()`)
+	plain := looks.ReplaceAllString(page, "$1")
+	says(t, plain, `<mark>&lt;script&gt;alert(1)&lt;/script&gt;</mark>`, "<mark>\t&lt;/mark&gt;&lt;/pre&gt;&lt;img src=x&gt;</mark>", `before()`, `</span>after()`)
 	if strings.Count(page, `class="line hit"`) != 2 || strings.Count(page, `class="line"`) != 2 || strings.Contains(page, "As it was at") {
 		t.Errorf("the lines are not marked:\n%s", page[strings.Index(page, `<pre class="code"`):])
 	}

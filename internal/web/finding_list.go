@@ -14,6 +14,7 @@ import (
 type findingsPage struct {
 	*search
 	Product   product
+	Version   int64 // of the deployment, that decisions about rows go by
 	Total     int
 	Rows      []findingRow
 	Groups    []groupRow // in place of rows
@@ -46,6 +47,9 @@ func (p *findingsPage) Encoded() string { return p.params().Encode() }
 // Type is the wire name of the product.
 func (p *findingsPage) Type() string { return p.Product.Type.String() }
 
+// Here is the address that a decision leads back to.
+func (p *findingsPage) Here() string { return p.onPage(p.page) }
+
 // Group is what rows are grouped by, or empty.
 func (p *findingsPage) Group() string { return p.group }
 
@@ -60,20 +64,6 @@ type findingRow struct {
 	Address string // of the list with it in the panel
 	Own     string // of its own page
 	Current bool
-}
-
-type groupRow struct {
-	index.Group
-	Address string
-	Late    string // address of those that are overdue
-	Bars    []bar
-}
-
-// bar is a part of a row's whole, by severity.
-type bar struct {
-	Severity string
-	Count    int
-	Address  string // of its rows; empty where the row's own leads there
 }
 
 type facetView struct {
@@ -139,7 +129,7 @@ func (req *request) findingsPage(s *search) (*findingsPage, error) {
 		return nil, err
 	}
 	p := &findingsPage{
-		search: s, Product: s.product, Total: answer.Total, Facets: s.facetViews(answer.Facets), Chips: s.chips(),
+		search: s, Product: s.product, Version: view.Version(), Total: answer.Total, Facets: s.facetViews(answer.Facets), Chips: s.chips(),
 		Clear: s.base, Exports: s.exports(), Hidden: s.hidden("q"), Any: s.with(func(o *search) {
 			delete(o.values, string(index.FacetStatus))
 			delete(o.except, string(index.FacetStatus))
@@ -151,6 +141,9 @@ func (req *request) findingsPage(s *search) (*findingsPage, error) {
 	p.options()
 	for _, groups := range answer.Groups { // of one kind at most
 		p.grouped(groups)
+	}
+	if err := req.explain(p); err != nil {
+		return nil, err
 	}
 	if s.group == "" {
 		p.Pages = newPager(s.page, perPage, answer.Total, s.onPage)
@@ -187,35 +180,6 @@ func (req *request) findingRow(s *search, f shownFinding) findingRow {
 }
 
 func (s *search) onPage(n int) string { return s.with(func(o *search) { o.page = n }) }
-
-// grouped shows groups in place of rows, one page of them.
-func (p *findingsPage) grouped(groups []index.Group) {
-	if p.group == "" {
-		return
-	}
-	p.Rows = nil
-	p.Pages = newPager(p.page, perPage, len(groups), p.onPage)
-	p.Pages.Noun = p.group
-	from := min((p.page-1)*perPage, len(groups))
-	for _, g := range groups[from:min(from+perPage, len(groups))] {
-		key := index.FacetRule
-		if p.group == "project" {
-			key = index.FacetProject
-		}
-		row := groupRow{Group: g, Address: p.with(func(o *search) { o.group, o.values[string(key)] = "", []string{g.Name} })}
-		row.Late = p.with(func(o *search) {
-			o.group, o.values[string(key)], o.values[string(index.FacetDue)] = "", []string{g.Name}, []string{string(redoubt.DueOverdue)}
-		})
-		for severity := redoubt.SeverityCritical; severity > 0; severity-- {
-			if n := g.Severity[severity]; n > 0 {
-				row.Bars = append(row.Bars, bar{Severity: severity.String(), Count: n, Address: p.with(func(o *search) {
-					o.group, o.values[string(key)], o.values[string(index.FacetSeverity)] = "", []string{g.Name}, []string{severity.String()}
-				})})
-			}
-		}
-		p.Groups = append(p.Groups, row)
-	}
-}
 
 // options are the ways to order, group and deduplicate.
 func (p *findingsPage) options() {

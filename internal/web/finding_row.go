@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,6 +93,27 @@ func (f shownFinding) Text() string {
 		return *f.RuleMessage
 	}
 	return f.Rule.Message
+}
+
+// Place is where it is: file and line.
+func (f shownFinding) Place() string {
+	if f.Location.Line > 0 {
+		return f.Location.FilePath + ":" + strconv.FormatInt(f.Location.Line, 10)
+	}
+	return f.Location.FilePath
+}
+
+// Suggested is the change that an assistant proposes; nil for none.
+func (f shownFinding) Suggested() *api.Autofix {
+	if f.Assistant == nil {
+		return nil
+	}
+	return f.Assistant.Autofix
+}
+
+// Decided reports whether somebody decided something that reopening would take back.
+func (f shownFinding) Decided() bool {
+	return f.TriageState != redoubt.TriageUntriaged.String() && f.TriageState != redoubt.TriageReopened.String()
 }
 
 // Fixes joins the versions that are no longer vulnerable.

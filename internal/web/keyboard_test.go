@@ -64,19 +64,101 @@ func TestTriageByKeyboard(t *testing.T) {
 		t.Errorf("the address is %q", address)
 	}
 	b.press("i")
-	b.until(`document.activeElement.name === "state"`)
-	b.press(" ")
-	b.do(chromedp.Click(`.panel .decide button`))
-	b.until(`document.querySelector(".done")?.textContent.includes("1 finding set to ignored") && !document.querySelector("[data-theme-toggle][hidden]")`)
+	b.until(`document.activeElement.value === "ignored:false_positive"`)
+	b.press("2")
+	b.until(`document.querySelector(".done")?.textContent.includes("1 finding set to ignored") && ` + scripted)
 	if n := read[int](b, `document.querySelectorAll('[data-row][data-id="`+rows[1]+`"]').length`); n != 0 {
 		t.Error("what was ignored is still among what is open")
 	}
-	b.press("j")
-	b.until(currentID + ` === "` + rows[2] + `"`)
-	b.do(chromedp.Click(`.done button`))
-	b.until(`document.querySelector(".done")?.textContent.includes("Undone for 1 finding")`)
+	if open, current := read[string](b, panelID), read[string](b, currentID); open != rows[2] || current != rows[2] {
+		t.Errorf("after the decision %s is open and %s current, want %s", open, current, rows[2])
+	}
+	says(t, s.page("/findings/"+rows[1]), "Ignored: Acceptable risk")
+	b.press("u")
+	b.until(`document.querySelector(".done")?.textContent.includes("Undone for 1 finding") && ` + scripted)
 	if n := read[int](b, `document.querySelectorAll('[data-row][data-id="`+rows[1]+`"]').length`); n != 1 {
 		t.Error("the undo did not bring it back")
+	}
+	for key, word := range map[string]string{"f": "fixing", "r": "reviewing"} {
+		b.open("/findings?finding=" + rows[3])
+		b.press(key)
+		b.until(`document.querySelector(".done")?.textContent.includes("1 finding set to ` + word + `") && ` + scripted)
+	}
+	b.open("/findings/" + rows[3])
+	b.press("m")
+	b.until(`document.activeElement.name === "note"`)
+	b.press("for the next one")
+	b.do(chromedp.Click(`.more button[value="note"]`))
+	b.until(`document.querySelector(".done")?.textContent.includes("Comment added to 1 finding") && ` + scripted)
+	b.press("o")
+	b.until(`document.querySelector(".done")?.textContent.includes("1 finding set to reopened")`)
+}
+
+// scripted holds once the page's own script has run.
+const scripted = `!document.querySelector("[data-theme-toggle][hidden]")`
+
+// The walk goes on with the next page, and back.
+func TestWalkAcrossPages(t *testing.T) {
+	s := demoSite(t)
+	b := s.browse(1440, 900)
+	b.open("/findings")
+	b.run(`[...document.querySelectorAll("[data-row] [data-open]")].at(-1).click()`)
+	b.until(panelID)
+	last := read[string](b, panelID)
+	b.press("j")
+	b.until(`location.search.includes("page=2") && ` + scripted + ` && ` + currentID + ` === document.querySelector("[data-row]").dataset.id && ` + panelID + ` === ` + currentID)
+	b.press("k")
+	b.until(`!location.search.includes("page=2") && ` + scripted + ` && ` + panelID + ` === "` + last + `"`)
+	b.press("k")
+	b.until(panelID + ` && ` + panelID + ` !== "` + last + `"`)
+}
+
+// What is selected is decided about where it stands, and taken back.
+func TestDecideAboutSelected(t *testing.T) {
+	s := demoSite(t)
+	b := s.browse(1280, 800)
+	b.open("/findings?severities=critical")
+	visible := `document.querySelector(".picked")?.checkVisibility()`
+	if read[bool](b, visible) {
+		t.Error("with nothing selected there is a bar for what is selected")
+	}
+	rows := read[[]string](b, `[...document.querySelectorAll("[data-row]")].map(r => r.dataset.id)`)
+	b.run(`document.querySelectorAll('input[name="id"]')[0].click(); document.querySelectorAll('input[name="id"]')[2].click()`)
+	b.until(visible + ` && document.querySelector("[data-picked]").textContent === "2 selected"`)
+	b.press("i")
+	b.press("1")
+	b.until(`document.querySelector(".done")?.textContent.includes("2 findings set to ignored") && ` + scripted)
+	if left := read[[]string](b, `[...document.querySelectorAll("[data-row]")].map(r => r.dataset.id)`); strings.Join(left, " ") != rows[1]+" "+rows[3] {
+		t.Errorf("left are %v of %v", left, rows)
+	}
+	if search := read[string](b, `location.search`); !strings.Contains(search, "severities=critical") {
+		t.Errorf("it leads to %q", search)
+	}
+	b.press("u")
+	b.until(`document.querySelector(".done")?.textContent.includes("Undone for 2 findings") && document.querySelectorAll("[data-row]").length === 4 && ` + scripted)
+}
+
+// Filters fold when a finding opens, and come back by a key.
+func TestFiltersFold(t *testing.T) {
+	s := demoSite(t)
+	b := s.browse(1280, 800)
+	b.open("/findings")
+	visible := `document.querySelector("#filters").checkVisibility()`
+	if !read[bool](b, visible) {
+		t.Fatal("there are no filters")
+	}
+	b.press("j")
+	b.until(panelID)
+	if read[bool](b, visible) {
+		t.Error("the filters take the room of the finding")
+	}
+	b.press("F")
+	b.until(visible)
+	b.do(chromedp.Click(`[data-filters]`))
+	b.until("!" + visible)
+	box := read[[]float64](b, `(() => { const f = document.querySelector(".footer").getBoundingClientRect(); return [f.top, f.bottom, innerHeight] })()`)
+	if box[0] < 0 || box[1] > box[2] {
+		t.Errorf("what decides is out of sight: %v", box)
 	}
 }
 
@@ -96,7 +178,7 @@ func TestSelectSearchAndHelpByKeyboard(t *testing.T) {
 	b.until(`!document.querySelector("#help").open`)
 	b.press(kb.Escape)
 	b.until(`!document.querySelector("#panel").firstElementChild && !location.search.includes("finding=")`)
-	b.press("i")
+	b.do(chromedp.Click(`[data-decide]`))
 	b.until(`document.querySelector("h1")?.textContent.includes("Triage 2 code findings")`)
 	b.open("/findings")
 	b.press("/")
@@ -183,7 +265,7 @@ func TestWithoutScripts(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 900, chromedp.Flag("blink-settings", "scriptEnabled=false"))
 	b.do(chromedp.Navigate(b.url+"/orgs/acme/findings"), chromedp.Click(`.rows .title`), chromedp.WaitVisible(`#panel .finding`),
-		chromedp.Click(`.panel input[value="reviewing"]`), chromedp.Click(`.panel .decide button`), chromedp.WaitVisible(`.done`))
+		chromedp.Click(`.panel button[value="reviewing"]`), chromedp.WaitVisible(`.done`))
 	text, err := chromedp.Run(b.ctx, chromedp.Text(`.done`))
 	if err != nil || !strings.Contains(text, "1 finding set to reviewing") {
 		t.Errorf("%q, %v", text, err)

@@ -66,6 +66,9 @@ func (req *request) previewTriage() error {
 	if err != nil {
 		return redoubt.Invalid("query", "is no query")
 	}
+	if groups := form["group"]; len(groups) > 0 { // of a list that is grouped
+		q[groupFacet(q.Get("group"))] = groups
+	}
 	s, err := req.searched(productOf(t), q)
 	if err != nil {
 		return err
@@ -203,15 +206,19 @@ func (req *request) decide() error {
 // decisionOf reads what is decided.
 func (req *request) decisionOf(form url.Values) (triage.Request, error) {
 	r := triage.Request{Note: strings.TrimSpace(form.Get("note"))}
-	if text := form.Get("state"); text != "" && text != "note" {
+	text, reason, together := strings.Cut(form.Get("state"), ":") // a button may say both
+	if !together {
+		reason = form.Get("reason")
+	}
+	if text != "" && text != "note" {
 		var ok bool
 		if r.State, ok = redoubt.ParseTriageState(text); !ok {
 			return r, redoubt.Invalid("state", "is ignored, reviewing, fixing or reopened")
 		}
 	}
-	if text := form.Get("reason"); text != "" && r.State == redoubt.TriageIgnored {
+	if reason != "" && r.State == redoubt.TriageIgnored {
 		var ok bool
-		if r.Reason, ok = redoubt.ParseTriageReason(text); !ok {
+		if r.Reason, ok = redoubt.ParseTriageReason(reason); !ok {
 			return r, redoubt.Invalid("reason", "is none of those that there are")
 		}
 	}

@@ -43,7 +43,7 @@ func (s snapshot) Params() []param {
 	}
 }
 
-// snapshotFrom reads it back. What is not one is a *redoubt.InvalidError.
+// snapshotFrom reads it back, or the rows that were picked on a page of that version. What is not one is a *redoubt.InvalidError.
 func snapshotFrom(form url.Values) (snapshot, error) {
 	var s snapshot
 	var ok bool
@@ -53,6 +53,10 @@ func snapshotFrom(form url.Values) (snapshot, error) {
 	var err error
 	if s.Version, err = strconv.ParseInt(form.Get("version"), 10, 64); err != nil || s.Version < 0 {
 		return s, redoubt.Invalid("version", "is missing or damaged: go back to the list and select again")
+	}
+	if len(form["id"]) > 0 {
+		picked, err := picked(s.IssueType, form["id"])
+		return snapshotOf(s.Version, s.IssueType, picked.IDs), err
 	}
 	packed, err := base64.RawURLEncoding.DecodeString(form.Get("ids"))
 	damaged := redoubt.Invalid("ids", "are missing or damaged: go back to the list and select again")

@@ -299,3 +299,54 @@ func TestPreviewCountsSeveritiesOfWhatIsSelected(t *testing.T) {
 	}
 	says(t, page, "<strong>"+strconv.Itoa(sum)+"</strong>")
 }
+
+// TestTriageOfGroups: groups that are selected are previewed with the filter of the
+// list, and nothing of other groups.
+func TestTriageOfGroups(t *testing.T) {
+	s := demoSite(t)
+	page := s.page("/findings?group=rule&severities=high")
+	says(t, page, `name="group" value="B324"`, "SQL text is made with fmt.Sprintf. Use placeholders.")
+	form := url.Values{"type": {"sast"}, "query": {"group=rule&severities=high"}, "all": {"1"}, "group": {"B324", "CKV_AWS_3"}, "back": {"/orgs/acme/findings?group=rule&severities=high"}}
+	preview := s.post("/triage/preview", form)
+	want := s.view().Count(redoubt.FindingFilter{
+		IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Severities: []redoubt.Severity{redoubt.SeverityHigh}, Rules: []string{"B324", "CKV_AWS_3"},
+	})
+	says(t, preview.text, "Triage "+strconv.Itoa(want)+" code findings", "B324", "CKV_AWS_3")
+	if want == 0 {
+		t.Fatal("the groups are empty")
+	}
+	decision := formOf(preview.text)
+	decision.Set("state", "ignored:acceptable_risk")
+	done := s.follow("/triage", decision)
+	says(t, done, strconv.Itoa(want)+" findings set to ignored")
+	lacks(t, done, `value="B324"`)
+	form.Set("query", "group=project")
+	form["group"] = []string{"acme/gateway"}
+	want = s.view().Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Projects: []string{"acme/gateway"}})
+	says(t, s.post("/triage/preview", form).text, "Triage "+strconv.Itoa(want)+" code findings")
+}
+
+// TestDecisionsOfRows: rows that were picked on a page are decided about as it showed
+// them; what is no row, no reason or no version is refused.
+func TestDecisionsOfRows(t *testing.T) {
+	s := demoSite(t)
+	one, version := firstFinding(s), regexp.MustCompile(`name="version" value="(\d+)"`).FindStringSubmatch(s.page("/findings"))[1]
+	form := func(change map[string]string) url.Values {
+		f := url.Values{"type": {"sast"}, "version": {version}, "id": {one}, "state": {"ignored:no_time"}}
+		for name, v := range change {
+			f.Set(name, v)
+		}
+		return f
+	}
+	for _, bad := range []map[string]string{{"id": "x"}, {"version": ""}, {"state": "ignored:odd"}, {"state": "gone"}, {"type": "all"}} {
+		if a := s.post("/triage", form(bad)); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%v: %d", bad, a.StatusCode)
+		}
+	}
+	n, err := strconv.ParseInt(one, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.decide(n, redoubt.TriageReviewing)
+	says(t, s.follow("/triage", form(nil)), "Nothing was changed", "1 changed meanwhile and was left alone")
+}

@@ -78,6 +78,15 @@
     const address = new URL(link.href);
     await load(one("#panel"), row, `${link.dataset.open}?back=${encodeURIComponent(address.pathname + address.search)}`);
   };
+  // Beyond the ends of a page the walk goes on with the next one.
+  const walkKey = "walk:" + location.pathname;
+  const turn = (step) => {
+    const link = one(step > 0 ? '.results [rel="next"]' : '.results [rel="prev"]');
+    if (!link) return false;
+    sessionStorage.setItem(walkKey, step);
+    location.href = link.href;
+    return true;
+  };
   const move = (step) => {
     const list = rows();
     if (!list.length) return;
@@ -88,7 +97,8 @@
       sessionStorage.removeItem(placeKey);
       at = place >= 0 ? (step > 0 ? place - 1 : place) : (step > 0 ? -1 : 0);
     }
-    show(list[Math.min(Math.max(at + step, 0), list.length - 1)]);
+    at += step;
+    if (at >= 0 && at < list.length || !turn(step)) show(list[Math.min(Math.max(at, 0), list.length - 1)]);
   };
   const close = () => {
     const panel = one("#panel");
@@ -102,16 +112,29 @@
     address.searchParams.delete("finding");
     history.replaceState(null, "", address);
   };
-  const picked = () => all('[data-rows] input[name="id"]:checked');
+  const picked = () => all('[data-rows] :is(input[name="id"], input[name="group"]):checked');
   const tell = () => {
     const n = picked().length;
-    for (const el of all("[data-picked]")) el.textContent = n ? `${n} selected` : "Select";
-    for (const el of all("[data-decide]")) el.disabled = !n;
+    for (const el of all("[data-picked]")) el.textContent = `${n} selected`;
   };
-  const decide = () => {
-    if (picked().length) return one("[data-decide]").click();
-    if (busy()) return;
-    (one('[data-decision] input[name="state"]') ?? one('.decide input[name="state"]'))?.focus();
+  // What keys decide about: all that is selected, else what the panel shows.
+  const place = () => {
+    if (picked().length) return one("[data-rows] .picked");
+    return busy() ? null : one(".finding .footer");
+  };
+  const ignore = () => {
+    const menu = place() && one("[data-ignore]", place());
+    if (!menu) return one('.decide input[name="state"]')?.focus();
+    menu.open = true;
+    one("button", menu).focus();
+  };
+  const decide = (key) => () => place() && one(`[data-key="${key}"]`, place())?.click();
+  const reason = (n) => () => all("button", one("[data-ignore][open]") ?? document.createElement("i"))[n - 1]?.click();
+  const more = () => {
+    const fold = place() && one(".more", place());
+    if (!fold) return place() && one("[data-decide]", place())?.click();
+    fold.open = true;
+    one("textarea", fold).focus();
   };
 
   const typing = (el) => el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) && !/^(checkbox|radio|button|submit)$/.test(el.type);
@@ -125,10 +148,21 @@
     j: () => move(1),
     k: () => move(-1),
     x: () => one('input[name="id"]', current() ?? document.createElement("i"))?.click(),
-    i: decide,
-    a: () => (picked().length ? one("[data-decide]") : busy() ? null : one("[data-take]"))?.click(),
+    i: ignore,
+    1: reason(1), 2: reason(2), 3: reason(3), 4: reason(4),
+    f: decide("f"),
+    r: decide("r"),
+    o: decide("o"),
+    a: () => place() && one('[data-key="a"], [data-take]', place())?.click(),
+    m: more,
+    u: () => one(".done form button")?.click(),
+    F: () => one(".explore")?.classList.toggle("filtering"),
     Enter: () => { const link = current() && one("[data-open]", current()); if (link) location.href = link.dataset.open; },
-    Escape: close,
+    Escape: () => {
+      const menu = one("details.menu[open], .footer .more[open]");
+      if (menu) menu.open = false;
+      else close();
+    },
   };
 
   document.addEventListener("keydown", (e) => {
@@ -142,6 +176,9 @@
     if (e.target.closest("[data-theme-toggle]")) toggleTheme();
     if (e.target.closest("[data-help]")) keys["?"]();
     if (e.target.closest("[data-shut]")) close();
+    if (e.target.closest("[data-filters]")) keys.F();
+    const copy = e.target.closest("[data-copy]");
+    if (copy) navigator.clipboard.writeText(one("pre", copy.parentElement).textContent).then(() => { copy.textContent = "Copied"; }, () => { copy.textContent = "Select it and copy"; });
     const link = e.target.closest("[data-row] [data-open]");
     if (link && !e.ctrlKey && !e.metaKey && !e.shiftKey) {
       e.preventDefault();
@@ -157,6 +194,7 @@
   });
   document.addEventListener("change", (e) => {
     if (e.target.matches("[data-all]")) for (const box of all('[data-rows] input[name="id"]')) box.checked = e.target.checked;
+    else if (e.target.name === "id" && one("[data-all]")) one("[data-all]").checked = false;
     if (e.target.closest("[data-rows]")) tell();
   });
   // A second press on a button sends nothing twice. A page that comes back by the
@@ -183,9 +221,17 @@
   stay();
   addEventListener("load", () => { stay(); sessionStorage.removeItem(stayKey); });
 
+  // After a decision in the panel the next finding opens; after a comment or an
+  // assignment the same one is there again.
   document.addEventListener("submit", (e) => {
-    if (e.defaultPrevented) return;
-    if (e.target.matches("[data-decision], .take") && current()) sessionStorage.setItem(placeKey, rows().indexOf(current()));
+    const at = rows().indexOf(current());
+    if (e.defaultPrevented || !e.target.matches("[data-decision], .take") || at < 0) return;
+    sessionStorage.setItem(placeKey, at);
+    if (e.target.matches(".take") || !e.submitter?.value || e.submitter.value === "note") return;
+    const next = rows()[at + 1] ?? rows()[at - 1];
+    const back = new URL(next ? one("[data-open]", next).href : location.href);
+    if (!next) back.searchParams.delete("finding");
+    e.target.elements.back.value = back.pathname + back.search;
   });
 
   // What refreshes by itself rests while nobody looks, and leaves alone what
@@ -209,10 +255,13 @@
 
   const ready = (from) => {
     localTimes(from);
-    for (const el of all("[data-theme-toggle], [data-help], [data-narrow]", from)) el.hidden = false;
+    for (const el of all("[data-theme-toggle], [data-help], [data-narrow], [data-filters], [data-copy]", from)) el.hidden = false;
   };
   ready(document);
   tell();
   current()?.scrollIntoView({ block: "nearest" });
+  const walk = Number(sessionStorage.getItem(walkKey) ?? 0);
+  sessionStorage.removeItem(walkKey);
+  if (walk && rows().length) show(rows().at(walk > 0 ? 0 : -1));
   document.addEventListener("htmx:load", (e) => ready(e.target));
 })();

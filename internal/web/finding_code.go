@@ -1,0 +1,121 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// codeLine is a line of code.
+type codeLine struct {
+	Number int
+	Text   string
+	Spans  []span // the same by looks; nil where the language is not known
+	Hit    bool   // it is one of the finding's
+}
+
+// flowStep is a step of the data flow.
+type flowStep struct {
+	redoubt.FlowStep
+	Address string // of its line; empty where none is sure
+}
+
+// evidence reads what the scanner showed.
+func (d *findingDetail) evidence(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
+	var e ingest.Evidence
+	if len(o.Evidence) > 0 {
+		if err := json.Unmarshal(o.Evidence, &e); err != nil {
+			return err
+		}
+	}
+	d.Commit = e.Commit
+	if err := d.flow(ctx, tx, o, e.DataFlow); err != nil {
+		return err
+	}
+	if e.Code == "" {
+		return nil
+	}
+	for i, text := range strings.Split(strings.TrimRight(e.Code, "\n"), "\n") {
+		line := codeLine{Text: text}
+		if o.Line > 0 {
+			line.Number = o.Line + i
+		}
+		d.Code = append(d.Code, line)
+	}
+	return nil
+}
+
+// flow reads the data flow, with links to its lines where the finding's own leads to the
+// commit that is known.
+func (d *findingDetail) flow(ctx context.Context, tx *store.Tx, o store.Occurrence, steps []redoubt.FlowStep) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	scan, err := tx.Scan(ctx, o.FirstScanID)
+	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		return err
+	}
+	links := ingest.NewLinks(d.Project.URL, scan.Commit, o.Ref)
+	linked := err == nil && scan.Commit != "" && bytes.Contains(o.Body, []byte(`"`+links.Line(o.Path, o.Line)+`"`))
+	for _, step := range steps {
+		s := flowStep{FlowStep: step}
+		if linked {
+			s.Address = links.Line(step.Path, step.Line)
+		}
+		d.Steps = append(d.Steps, s)
+	}
+	return nil
+}
+
+// around reads the lines around the finding that a build sent, which show more
+// than a report does, or says why there are none.
+func (d *findingDetail) around(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
+	s, err := tx.Snippet(ctx, o.ID)
+	switch {
+	case err == nil && (o.State == redoubt.Unresolved || o.State == redoubt.Muted):
+		d.Code = nil
+		for i, text := range s.Lines {
+			number := s.First + i
+			d.Code = append(d.Code, codeLine{Number: number, Text: text, Hit: number >= s.Line && number <= s.EndLine})
+		}
+		if s.Path != o.Path || s.Line != o.Line {
+			d.CodeOf = "As it was at " + s.Path + ":" + decimal(int64(s.Line))
+			if s.Commit != "" {
+				d.CodeOf += " in commit " + s.Commit[:min(len(s.Commit), 12)]
+			}
+			d.CodeOf += ": the finding has moved since, and no build has sent the code again."
+		}
+		return nil
+	case err != nil && !errors.Is(err, redoubt.ErrNotFound):
+		return err
+	}
+	if len(d.Code) == 0 {
+		d.NoCode = whyNoCode(tx.Deployment(), o)
+	}
+	return nil
+}
+
+// whyNoCode says why no code is shown, and how it could be.
+func whyNoCode(d redoubt.Deployment, o store.Occurrence) string {
+	switch {
+	case o.State == redoubt.Fixed:
+		return "The code around a finding goes when it is fixed."
+	case o.State == redoubt.StateRemoved:
+		return "The code around a finding goes when it leaves the scope."
+	case o.Historical:
+		return "The checkout no longer has the code: the secret is in the history."
+	case o.Line == 0:
+		return "No line is known, so there is no code to show."
+	case !d.KeepsCode:
+		return "This deployment keeps no code (redoubt deployment set " + d.Slug + " --code=on)."
+	case o.IssueType == redoubt.SCA:
+		return "No build has sent the lines around it; redoubt ci does."
+	}
+	return "No code was sent with it: semgrep ci uploads none, and many reports hold none. redoubt ci sends the lines around each finding."
+}
