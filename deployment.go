@@ -52,6 +52,7 @@ type Actor struct {
 	Kind string `json:"kind"` // token, user, collaborator (who replied at a code host), cli, scan, system, exception or vex
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
+	Via  string `json:"via,omitempty"` // where they decided, of replies at a code host: octocat at acme/payments#3
 }
 
 // String returns kind:name, for logs and lists.

@@ -68,6 +68,16 @@ func asksFor(body string) (line string, ok bool) {
 	return "", false
 }
 
+// commandsIn counts the lines of a comment that look like commands.
+func commandsIn(body string) (n int) {
+	for text := range strings.Lines(body) {
+		if name, _, _ := strings.Cut(strings.TrimSpace(text), " "); name == commandName {
+			n++
+		}
+	}
+	return n
+}
+
 var namedFinding = regexp.MustCompile(`^#?([0-9]{1,18})$`)
 
 // parseCommand takes a line of asksFor apart. What it does not understand is an error for

@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -135,7 +136,8 @@ func (k *Keeper) follow(ctx context.Context, d redoubt.Deployment, c redoubt.Con
 	}
 }
 
-// Poll asks a host for the open change requests of the repositories that are projects.
+// Poll asks a host for the open change requests of the repositories that are projects, and
+// for the replies there. What goes wrong at one change request holds up no other.
 func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c redoubt.Connection) error {
 	h, err := k.host(deploymentID, c)
 	if err != nil {
@@ -146,19 +148,22 @@ func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c redoubt.Connect
 		list, err = tx.Repositories(ctx, c.ID)
 		return err
 	})
+	var first error
 	for _, r := range list {
-		if err != nil {
-			return err
+		if err != nil || ctx.Err() != nil {
+			break
 		}
 		if r.ProjectID == 0 || !r.Scannable() {
 			continue
 		}
-		if err = k.poll(ctx, deploymentID, c, h, r); refused(err) { // one that is forbidden holds up no other
+		var replies error
+		if replies, err = k.poll(ctx, deploymentID, c, h, r); refused(err) || errors.Is(err, redoubt.ErrNotFound) { // one that is forbidden, or another's by now, holds up no other
 			k.Logger.InfoContext(ctx, "change requests of a repository cannot be followed", "repository", r.FullName, "cause", err)
 			err = nil
 		}
+		first = cmp.Or(first, replies)
 	}
-	return err
+	return errors.Join(err, first)
 }
 
 // refused reports whether the host said no, and not that it cannot answer.
@@ -167,10 +172,12 @@ func refused(err error) bool {
 	return errors.As(err, &no) && no.Status < 500
 }
 
-func (k *Keeper) poll(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host, r redoubt.Repository) error {
+// poll asks for those of one repository; replies is the first thing that went wrong with the
+// replies at them.
+func (k *Keeper) poll(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host, r redoubt.Repository) (replies, err error) {
 	open, err := h.ChangeRequests(ctx, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	numbers := make([]int64, len(open))
 	err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
@@ -183,7 +190,7 @@ func (k *Keeper) poll(ctx context.Context, deploymentID int64, c redoubt.Connect
 		return tx.CloseChangeRequests(ctx, r.ID, numbers)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	return k.pollReplies(ctx, deploymentID, c, h, r)
 }

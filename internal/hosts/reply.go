@@ -1,10 +1,10 @@
 package hosts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,8 +15,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// maxReplies is how many commands of one change request are ever taken.
-const maxReplies = 200
+// Bounds of one change request: commands of those who may write, others who are told that
+// they may not, and how long its replies are worked off at a time.
+const (
+	maxReplies   = 200
+	maxStrangers = 20
+	repliesFor   = time.Minute
+)
 
 // settledAfter is how old a change must be before nothing more is expected at the time of
 // it: hosts tell times in seconds.
@@ -36,32 +41,49 @@ type replying struct {
 	threads map[string][]int64 // lineages of our comments on lines, by thread
 	told    bool               // we wrote something there
 	taken   map[string]store.ChangeReply
-	may     map[string]scm.Permission // by login
+	may     map[string]bool     // who may write, by the host's id of them
+	since   time.Time           // when we wrote there first
+	latest  map[int64]time.Time // when lineages were decided by what was worked off before
 	decided int
 }
 
 // replies works off the commands in the comments of a change request that were not worked
-// off yet, and returns how many were. Those on change requests at which we wrote nothing
-// are nothing to us.
+// off yet, in the order in which they were written, and returns how many were. One that fails
+// holds up no other. Change requests at which we wrote nothing are nothing to us.
 func (k *Keeper) replies(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host, r redoubt.Repository, at redoubt.ChangeRequest) (int, error) {
 	if c.Replies == redoubt.RepliesOff || k.Findings == nil {
 		return 0, nil
 	}
-	w := &replying{keeper: k, host: h, deployment: deploymentID, connection: c, repository: r, at: at, may: map[string]scm.Permission{}}
+	ctx, cancel := context.WithTimeout(ctx, repliesFor)
+	defer cancel()
+	w := &replying{keeper: k, host: h, deployment: deploymentID, connection: c, repository: r, at: at, may: map[string]bool{}, latest: map[int64]time.Time{}}
 	w.at.RepositoryID = r.ID
 	if err := w.read(ctx); err != nil || !slices.ContainsFunc(w.list, w.waits) {
 		return 0, err
 	}
-	err := k.alone(ctx, deploymentID, w.at, func() error {
-		err := w.read(ctx) // somebody else may have been at it meanwhile
+	err := k.alone(ctx, deploymentID, w.at, func(ctx context.Context) error {
+		if err := w.read(ctx); err != nil { // somebody else may have been at it meanwhile
+			return err
+		}
+		var first error
 		for _, n := range w.list {
-			if err == nil && w.waits(n) {
-				err = w.work(ctx, n)
+			if !w.waits(n) {
+				continue
+			}
+			err := w.work(ctx, n)
+			if first = cmp.Or(first, err); asksToWait(err) || ctx.Err() != nil {
+				break
 			}
 		}
-		return err
+		return first
 	})
 	return w.decided, err
+}
+
+// asksToWait reports whether a host wants to be left alone for a while.
+func asksToWait(err error) bool {
+	_, is := errors.AsType[*redoubt.BusyError](err)
+	return is
 }
 
 // read finds what is there, what of it is ours, and what was taken before.
@@ -91,9 +113,14 @@ func (w *replying) read(ctx context.Context) error {
 	if w.list, err = w.host.Comments(ctx, w.repository, w.at.Number); err != nil {
 		return err
 	}
-	w.threads = map[string][]int64{}
+	slices.SortStableFunc(w.list, func(a, b scm.Comment) int { return a.At.Compare(b.At) })
+	w.threads, w.since = map[string][]int64{}, time.Time{}
 	for _, n := range w.list {
-		if lineage := lineages[n.Key()]; lineage != 0 && n.Thread != "" {
+		lineage, ours := lineages[n.Key()]
+		if ours && (w.since.IsZero() || n.At.Before(w.since)) {
+			w.since = n.At
+		}
+		if lineage != 0 && n.Thread != "" {
 			w.threads[n.Thread] = append(w.threads[n.Thread], lineage)
 		}
 	}
@@ -101,22 +128,49 @@ func (w *replying) read(ctx context.Context) error {
 }
 
 // waits reports whether somebody asks for something in a comment, and has no answer yet.
-// What programs write counts for nothing, our own texts first.
+// What programs write counts for nothing, our own texts first, and so does what is older than
+// our first comment there.
 func (w *replying) waits(n scm.Comment) bool {
-	if _, asks := asksFor(n.Body); !asks || n.Bot || n.Author == "" || strings.EqualFold(n.Author, w.connection.Account) {
+	if _, asks := asksFor(n.Body); !asks || n.Bot || n.AuthorID == "" || strings.EqualFold(n.Author, w.connection.Account) || n.At.IsZero() || n.At.Before(w.since) {
 		return false
 	}
-	r, is := w.taken[n.Key()]
-	return is && !r.Answered || !is && len(w.taken) < maxReplies
+	if r, is := w.taken[n.Key()]; is {
+		return !r.Answered
+	}
+	if r, is := w.taken[strangerKey(n)]; is && r.Answered && !n.At.After(r.At) { // it was seen, from who might not write then
+		return false
+	}
+	return w.count(false) < maxReplies
+}
+
+// strangers is what the keys of replies begin with by who may not write: there is one of each,
+// however much they write, and none of them counts among the commands.
+const strangers = "stranger:"
+
+func strangerKey(n scm.Comment) string { return strangers + n.AuthorID }
+
+// count counts what was taken there, of strangers or of who may write.
+func (w *replying) count(ofStrangers bool) (n int) {
+	for key := range w.taken {
+		if strings.HasPrefix(key, strangers) == ofStrangers {
+			n++
+		}
+	}
+	return n
 }
 
 // work takes what a comment asks for, where nobody took it before, and answers.
 func (w *replying) work(ctx context.Context, n scm.Comment) error {
 	r, is := w.taken[n.Key()]
 	if !is {
-		line, _ := asksFor(n.Body)
-		var err error
-		if r, err = w.take(ctx, n, line); err != nil {
+		may, err := w.mayWrite(ctx, n)
+		switch {
+		case err != nil:
+			return err
+		case !may:
+			return w.turnAway(ctx, n)
+		}
+		if r, err = w.take(ctx, n); err != nil {
 			return err
 		}
 		w.taken[n.Key()] = r
@@ -125,48 +179,86 @@ func (w *replying) work(ctx context.Context, n scm.Comment) error {
 	return w.answer(ctx, n, r)
 }
 
-// take decides about a command, and keeps what is to be answered in the same transaction.
-func (w *replying) take(ctx context.Context, n scm.Comment, line string) (store.ChangeReply, error) {
-	r := store.ChangeReply{RepositoryID: w.repository.ID, Number: w.at.Number, Comment: n.Key(), Login: n.Author}
-	asked, refusal := parseCommand(line)
-	if n.Edited {
-		refusal = errors.New("the comment was edited, and others than its author may do that: write another one")
+// turnAway tells who may not write there so, once: nobody makes us talk, or keep much.
+func (w *replying) turnAway(ctx context.Context, n scm.Comment) error {
+	r, known := w.taken[strangerKey(n)]
+	if !known && w.count(true) >= maxStrangers {
+		return nil
 	}
-	stranger, err := w.stranger(ctx, n.Author)
+	if !known {
+		r = store.ChangeReply{
+			RepositoryID: w.repository.ID, Number: w.at.Number, Comment: strangerKey(n), Login: n.Author, At: n.At,
+			Outcome: refusalText(errors.New("only who may write to the repository decides here")),
+		}
+	}
+	err := w.keeper.Store.Update(ctx, w.deployment, following, func(ctx context.Context, tx *store.Tx) error {
+		if !known {
+			if fresh, err := tx.TakeChangeReply(ctx, r); err != nil || !fresh {
+				return err
+			}
+		}
+		r.At = n.At // of all, the newest comes last
+		return tx.NoteChangeReply(ctx, r)
+	})
 	if err != nil {
+		return err
+	}
+	w.taken[r.Comment] = r
+	return w.answer(ctx, n, r)
+}
+
+// errNotThen ends a transaction in which who decides is another than was read before.
+var errNotThen = errors.New("who may decide there has changed")
+
+// take decides about a command, and keeps what is to be answered in the same transaction. Who
+// decides is read before it, for the trail, and again in it.
+func (w *replying) take(ctx context.Context, n scm.Comment) (r store.ChangeReply, err error) {
+	line, _ := asksFor(n.Body)
+	asked, wrong := parseCommand(line)
+	if n.Edited {
+		wrong = errors.New("the comment was changed after it was written, and others than its author may have done that: write the command again, in a new comment")
+	}
+	full := w.count(false) == maxReplies-1
+	var p person
+	var no error
+	if err := w.keeper.Store.View(ctx, w.deployment, func(ctx context.Context, tx *store.Tx) (err error) {
+		p, no, err = w.person(ctx, tx, n)
+		return err
+	}); err != nil {
 		return r, err
 	}
+	r = store.ChangeReply{RepositoryID: w.repository.ID, Number: w.at.Number, Comment: n.Key(), Login: n.Author, At: n.At}
 	by := following
-	var p person
-	if refusal == nil && stranger == "" && asked.verb != verbHelp {
-		if p, refusal, err = w.person(ctx, n.Author); err != nil {
-			return r, err
-		}
+	decides := !full && wrong == nil && no == nil && asked.verb != verbHelp
+	if decides {
 		by = p.actor
-	}
-	if refusal != nil {
-		by = following
 	}
 	fresh := false
 	err = w.keeper.Store.Update(ctx, w.deployment, by, func(ctx context.Context, tx *store.Tx) error {
+		now, notNow, err := w.person(ctx, tx, n)
+		if err != nil {
+			return err
+		}
+		if now != p || (notNow == nil) != (no == nil) {
+			return errNotThen
+		}
 		if fresh, err = tx.TakeChangeReply(ctx, r); err != nil || !fresh {
 			return err
 		}
 		switch {
-		case stranger != "": // who may not write there is told once, so that nobody makes us talk
-			if !w.spoke(n.Author) {
-				r.Outcome = stranger
-			}
-		case refusal != nil:
-			r.Outcome = "Not done: " + refusal.Error() + ".\n\n" + usage
+		case full:
+			r.Outcome = refusalText(fmt.Errorf("%d commands were written here, and no more are taken. Decide in Redoubt from now on", maxReplies))
+		case wrong != nil:
+			r.Outcome = refusalText(wrong) + "\n" + usage
 		case asked.verb == verbHelp:
 			r.Outcome = usage
+		case no != nil:
+			r.Outcome = refusalText(no)
 		default:
 			if r.Outcome, err = w.decide(ctx, tx, n, asked, p); err != nil {
 				return err
 			}
 		}
-		r.Answered = r.Outcome == ""
 		return tx.NoteChangeReply(ctx, r)
 	})
 	if err == nil && !fresh { // another server has it
@@ -175,60 +267,65 @@ func (w *replying) take(ctx context.Context, n scm.Comment, line string) (store.
 	return r, err
 }
 
-// spoke reports whether somebody was answered there before.
-func (w *replying) spoke(login string) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(w.taken)), func(r store.ChangeReply) bool { return strings.EqualFold(r.Login, login) })
-}
-
 // answer tells the host what came of a command. Where an answer was lost before, what is
-// there is looked for by a hidden mark.
+// there is looked for by a hidden mark. One that the host refuses is tried again when the
+// change request has news.
 func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeReply) error {
 	if r.Answered {
 		return nil
 	}
-	mark := "<!-- redoubt:reply:" + n.Key() + " -->"
+	mark := "<!-- redoubt:reply:" + r.Comment + " -->"
 	there := slices.ContainsFunc(w.list, func(c scm.Comment) bool {
 		return strings.EqualFold(c.Author, w.connection.Account) && strings.HasSuffix(strings.TrimSpace(c.Body), mark)
 	})
 	if !there {
-		if err := w.host.Reply(ctx, w.repository, w.at, n, strings.TrimSpace(r.Outcome)+"\n"+mark); err != nil && !refused(err) {
+		err := w.host.Reply(ctx, w.repository, w.at, n, strings.TrimSpace(r.Outcome)+"\n"+mark)
+		if refused(err) {
+			w.keeper.Logger.WarnContext(ctx, "the host takes no answer to a reply", "connection", w.connection.Name, "repository", w.repository.FullName, "change_request", w.at.Number, "cause", err)
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
 	r.Answered = true
-	w.taken[n.Key()] = r
+	w.taken[r.Comment] = r
 	return w.keeper.Store.Update(ctx, w.deployment, following, func(ctx context.Context, tx *store.Tx) error { return tx.NoteChangeReply(ctx, r) })
 }
 
 // pollReplies works off the replies at change requests that changed since they were read:
-// what no webhook told.
-func (k *Keeper) pollReplies(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host, r redoubt.Repository) error {
+// what no webhook told. What goes wrong at one holds up no other; replies is the first.
+func (k *Keeper) pollReplies(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host, r redoubt.Repository) (replies, err error) {
 	if c.Replies == redoubt.RepliesOff || k.Findings == nil {
-		return nil
+		return nil, nil
 	}
 	var list []redoubt.ChangeRequest
-	err := k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
+	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.ChangesWithNews(ctx, r.ID)
 		return err
 	})
 	for _, at := range list {
-		if err != nil {
-			return err
+		if err != nil || ctx.Err() != nil {
+			break
 		}
-		_, err = k.replies(ctx, deploymentID, c, h, r, at)
-		if _, busy := errors.AsType[job.WaitError](err); busy { // somebody else is at it: the next round looks again
-			err = nil
+		_, wrong := k.replies(ctx, deploymentID, c, h, r, at)
+		if asksToWait(wrong) {
+			return replies, wrong
+		}
+		if _, busy := errors.AsType[job.WaitError](wrong); busy { // somebody else is at it: the next round looks again
 			continue
 		}
-		if err != nil {
-			return fmt.Errorf("the comments of change request %d: %w", at.Number, err)
+		if wrong != nil {
+			k.Logger.WarnContext(ctx, "replies at a change request cannot be read", "connection", c.Name, "repository", r.FullName, "change_request", at.Number, "cause", wrong)
+			replies = cmp.Or(replies, fmt.Errorf("the comments of change request %d of %s: %w", at.Number, r.FullName, wrong))
 		}
-		if k.Clock().Sub(at.UpdatedAt) < settledAfter { // something may have come right behind
+		again := wrong != nil && !errors.Is(wrong, redoubt.ErrTooLarge) // as they are, they are too many
+		if again || k.Clock().Sub(at.UpdatedAt) < settledAfter {        // or something may have come right behind
 			continue
 		}
 		err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 			return tx.NoteRepliesRead(ctx, r.ID, at.Number, at.UpdatedAt)
 		})
 	}
-	return err
+	return replies, err
 }

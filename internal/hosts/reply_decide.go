@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,55 +19,65 @@ type person struct {
 	user  string // empty: nobody's account is linked
 }
 
-// stranger asks the host whether somebody may write to the repository; said is what they
-// are told if not, and else empty.
-func (w *replying) stranger(ctx context.Context, login string) (said string, err error) {
-	may, asked := w.may[login]
-	if !asked {
-		may, err = w.host.Permission(ctx, w.repository, login)
-		switch {
-		case errors.Is(err, redoubt.ErrNotFound):
-			may = scm.MayNothing
-		case refused(err):
-			return "Not done: the account of the connection may not ask the host who may write here. Let it administer the repository.", nil
-		case err != nil:
-			return "", err
-		}
-		w.may[login] = may
+// mayWrite asks the host whether the author of a comment may write to the repository. Who
+// has the login by now may be another than wrote. Where the account of the connection may not
+// ask, it is an error, and nothing is taken: an administrator has to mend that first.
+func (w *replying) mayWrite(ctx context.Context, n scm.Comment) (bool, error) {
+	may, asked := w.may[n.AuthorID]
+	if asked {
+		return may, nil
 	}
-	if may < scm.MayWrite {
-		return "Not done: only who may write to the repository decides here.", nil
+	found, of, err := w.host.Permission(ctx, w.repository, n.Author)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+	case refused(err):
+		return false, fmt.Errorf("the account of the connection may not ask who may write to %s, let it administer the repository: %w", w.repository.FullName, err)
+	case err != nil:
+		return false, err
+	default:
+		may = found >= scm.MayWrite && of.ID == n.AuthorID
 	}
-	return "", nil
+	w.may[n.AuthorID] = may
+	return may, nil
 }
 
-// person finds who somebody at the host is here; no is why they may not decide.
-func (w *replying) person(ctx context.Context, login string) (p person, no, err error) {
-	name, linked := w.connection.People.UserOf(login)
-	if !linked {
-		if w.connection.Replies != redoubt.RepliesCollaborators {
-			return p, fmt.Errorf("your account is linked to no user of Redoubt. An administrator links it at Settings → Connections → %s", plain(w.connection.Name, 100)), nil
-		}
-		return person{actor: redoubt.Actor{Kind: "collaborator", ID: fmt.Sprintf("%d:%s", w.connection.ID, strings.ToLower(login)), Name: redoubt.Line(login) + " at " + hostOf(w.connection)}}, nil, nil
+// person finds who the author of a comment is here, as things are in the transaction; no is
+// why they may not decide.
+func (w *replying) person(ctx context.Context, tx *store.Tx, n scm.Comment) (p person, no, err error) {
+	c, err := tx.Connection(ctx, w.connection.ID)
+	if err != nil {
+		return p, nil, err
 	}
-	var m redoubt.Member
-	err = w.keeper.Store.View(ctx, w.deployment, func(ctx context.Context, tx *store.Tx) (err error) {
-		m, err = tx.Member(ctx, name)
-		return err
-	})
+	if c.Replies == redoubt.RepliesOff {
+		return p, nil, errNotThen
+	}
+	via := fmt.Sprintf("%s at %s#%d", redoubt.Line(n.Author), w.repository.FullName, w.at.Number)
+	name, linked := c.People.UserOf(n.Author)
+	if !linked {
+		if c.Replies != redoubt.RepliesCollaborators {
+			return p, fmt.Errorf("your account is linked to no user of Redoubt. An administrator links it at Settings → Connections → %s", plain(c.Name, 100)), nil
+		}
+		return person{actor: redoubt.Actor{Kind: "collaborator", ID: fmt.Sprintf("%d:%s", c.ID, n.AuthorID), Name: redoubt.Line(n.Author) + " at " + hostOf(c), Via: via}}, nil, nil
+	}
+	m, err := tx.Member(ctx, name)
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound) || err == nil && (!m.Enabled() || m.Role < redoubt.RoleTriager):
 		return p, errors.New("the user of Redoubt that your account is linked to may not decide about findings"), nil
 	case err != nil:
 		return p, nil, err
 	}
-	return person{actor: m.Actor(), user: m.Name}, nil, nil
+	p = person{actor: m.Actor(), user: m.Name}
+	p.actor.Via = via
+	return p, nil, nil
 }
 
 // decide does what a command asks for, and says what was done or why not.
 func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, asked command, p person) (string, error) {
 	f, no, err := w.finding(ctx, tx, n, asked)
 	if err != nil || no != nil {
+		return refusalText(no), err
+	}
+	if no, err = w.late(ctx, tx, f, n); err != nil || no != nil {
 		return refusalText(no), err
 	}
 	request := triage.Request{
@@ -80,7 +89,7 @@ func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, aske
 			return refusalText(no), nil
 		}
 	} else {
-		request.Note = strings.TrimSpace(fmt.Sprintf("%s (%s at %s#%d)", asked.note, n.Author, w.repository.FullName, w.at.Number))
+		request.Note = asked.note
 	}
 	view, err := w.keeper.Findings(ctx, w.deployment)
 	if err != nil {
@@ -96,8 +105,19 @@ func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, aske
 	if len(done.IDs) == 0 {
 		return refusalText(fmt.Errorf("finding `#%d` is gone", f.ID)), nil
 	}
+	w.latest[f.LineageID] = tx.Now()
 	page := fmt.Sprintf("%s/orgs/%s/findings/%d", w.keeper.PublicURL(), tx.Deployment().Slug, f.ID)
-	return doneText(f, page, asked, request, p), tx.QueueTelling(ctx, f.ProjectID, w.at.HeadCommit)
+	return doneText(f, page, asked, request, n), tx.QueueTelling(ctx, f.ProjectID, w.at.HeadCommit)
+}
+
+// late refuses a command that was written before somebody decided about the finding
+// elsewhere: who wrote it knew nothing of that.
+func (w *replying) late(ctx context.Context, tx *store.Tx, f redoubt.Finding, n scm.Comment) (no, err error) {
+	found, err := tx.Lineages(ctx, []int64{f.LineageID})
+	if at := found[f.LineageID].Triage.At; at.After(n.At) && !at.Equal(w.latest[f.LineageID]) {
+		no = errors.New("somebody decided about the finding after this was written: look there, and write the command again")
+	}
+	return no, err
 }
 
 func refusalText(no error) string {
@@ -107,18 +127,25 @@ func refusalText(no error) string {
 	return "Not done: " + no.Error() + ".\n"
 }
 
-// doneText says what was decided, by whom.
-func doneText(f redoubt.Finding, page string, asked command, r triage.Request, p person) string {
+// doneText says what was decided, in words of the host: who is who here is nobody's business
+// there.
+func doneText(f redoubt.Finding, page string, asked command, r triage.Request, n scm.Comment) string {
 	what := r.State.String()
 	switch {
 	case r.Assign != nil && *r.Assign == "":
 		what = "assigned to nobody"
+	case asked.assignee == assignMe:
+		what = "assigned to " + plain(n.Author, 100)
 	case r.Assign != nil:
-		what = "assigned to " + plain(*r.Assign, 100)
+		what = "assigned to " + plain(asked.assignee, 100)
 	case asked.reason != 0:
 		what += ", " + strings.ReplaceAll(asked.reason.String(), "_", " ")
 	}
-	return fmt.Sprintf("Done: finding [`#%d`](%s) is %s, by %s.\n", f.ID, page, what, plain(cmp.Or(p.user, p.actor.Name), 200))
+	text := fmt.Sprintf("Done: finding [`#%d`](%s) is %s, by %s.\n", f.ID, page, what, plain(n.Author, 200))
+	if commandsIn(n.Body) > 1 {
+		text += "\nOf a comment only the first command is taken: write each in one of its own.\n"
+	}
+	return text
 }
 
 // assignee is the user that a command means.

@@ -1,6 +1,7 @@
 package hosts_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,17 +17,35 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-func (h *fakeHost) Permission(_ context.Context, _ redoubt.Repository, login string) (scm.Permission, error) {
-	may, is := h.may[strings.ToLower(login)]
-	if !is {
-		return scm.MayNothing, &scm.HostError{Status: 404}
+// idOf is the fake's id of who has a login, from the first on.
+func idOf(login string) string { return "id of " + strings.ToLower(login) }
+
+func (h *fakeHost) User(_ context.Context, login string) (scm.Account, error) {
+	if login == "nobody" {
+		return scm.Account{}, &scm.HostError{Status: 404}
 	}
-	return may, h.down
+	return scm.Account{ID: cmp.Or(h.ids[strings.ToLower(login)], idOf(login)), Login: login}, h.down
+}
+
+func (h *fakeHost) Permission(ctx context.Context, r redoubt.Repository, login string) (scm.Permission, scm.Account, error) {
+	h.permissions++
+	if h.meanwhile != nil {
+		h.meanwhile()
+	}
+	if h.forbidden != nil {
+		return scm.MayNothing, scm.Account{}, h.forbidden
+	}
+	may, is := h.may[strings.ToLower(login)]
+	if !is || r.FullName != "acme/payments" {
+		return scm.MayNothing, scm.Account{}, &scm.HostError{Status: 404}
+	}
+	of, err := h.User(ctx, login)
+	return may, of, err
 }
 
 func (h *fakeHost) Reply(_ context.Context, _ redoubt.Repository, _ redoubt.ChangeRequest, to scm.Comment, body string) error {
-	if h.down != nil {
-		return h.down
+	if err := errors.Join(h.down, h.refuses); err != nil {
+		return err
 	}
 	h.replies = append(h.replies, to.ID+": "+body)
 	h.comments = append(h.comments, scm.Comment{ID: fmt.Sprint(len(h.comments) + 1), Author: "bot", Body: body, Thread: to.Thread, Path: to.Path})
@@ -127,13 +146,13 @@ func TestRepliesDecide(t *testing.T) {
 		want                       string // of the first finding
 		answer                     string // a part of it; empty: none
 	}{
-		{"linked", "octocat", line, "/redoubt ignore false_positive: it is [a](http://x) test", 0, "ignored false_positive user:ada  it is [a](http://x) test (octocat at acme/payments#3)", "4: Done"},
-		{"by its id", "OCTOCAT", whole, "/redoubt fixing #ID soon", 0, "fixing  user:ada  soon (OCTOCAT at acme/payments#3)", "Done"},
-		{"assigned", "octocat", line, "/redoubt assign @me", 0, "untriaged   ada", "assigned to ada"},
+		{"linked", "octocat", line, "/redoubt ignore false_positive: it is [a](http://x) test", 0, "ignored false_positive user:ada  it is [a](http://x) test", "4: Done"},
+		{"by its id", "OCTOCAT", whole, "/redoubt fixing #ID soon", 0, "fixing  user:ada  soon", "Done"},
+		{"assigned", "octocat", line, "/redoubt assign @me", 0, "untriaged   ada", "assigned to octocat, by octocat"},
 		{"assigned to another", "octocat", line, "/redoubt assign @vic", 0, "untriaged   vic", "assigned to vic"},
 		{"assigned to a stranger", "octocat", line, "/redoubt assign @mallory", 0, untouched, "Not done: `mallory` is linked to no user"},
 		{"not linked", "bob", line, "/redoubt ignore", 0, untouched, "Not done: your account is linked to no user"},
-		{"not linked, but let", "bob", line, "/redoubt ignore no_time: x", redoubt.RepliesCollaborators, "ignored no_time collaborator:bob at git.example  x (bob at acme/payments#3)", "Done"},
+		{"not linked, but let", "bob", line, "/redoubt ignore no_time: x", redoubt.RepliesCollaborators, "ignored no_time collaborator:bob at git.example  x", "Done"},
 		{"not linked, for themselves", "bob", line, "/redoubt assign @me", redoubt.RepliesCollaborators, untouched, "Not done"},
 		{"linked to a viewer", "vic", line, "/redoubt ignore", 0, untouched, "may not decide"},
 		{"linked to a viewer, where others may", "vic", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, "may not decide"},
@@ -149,7 +168,7 @@ func TestRepliesDecide(t *testing.T) {
 		{"another one than it answers", "octocat", "t2", "/redoubt ignore #ID", 0, untouched, "about another finding"},
 		{"none of it", "octocat", whole, "/redoubt ignore #999", 0, untouched, "none of this change request"},
 		{"below somebody else's comment", "octocat", "t77", "/redoubt ignore", 0, untouched, "say which finding"},
-		{"too long", "octocat", line, "/redoubt ignore " + strings.Repeat("é", redoubt.MaxNote), 0, untouched, "Not done"},
+		{"too long", "octocat", line, "/redoubt ignore " + strings.Repeat("é", redoubt.MaxNote+1), 0, untouched, "Not done"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newConversation(t, storetest.New(t, "sqlite"))
@@ -204,7 +223,7 @@ func TestRepliesAreTakenOnce(t *testing.T) {
 		same(t, "one of the conversation", w.triage(w.on).State, redoubt.TriageReopened)
 		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore", Edited: true})
 		same(t, "an edited one", w.triage(w.on).State, redoubt.TriageReopened)
-		if !strings.Contains(w.last(), "edited") {
+		if !strings.Contains(w.last(), "changed after it was written") {
 			t.Errorf("answered %q", w.last())
 		}
 		w.says(scm.Comment{Author: "renovate", Bot: true, Thread: "t1", Path: "a.go", Body: "/redoubt ignore"})

@@ -245,15 +245,17 @@ func (k *Keeper) comment(ctx context.Context, h scm.Host, m message, at redoubt.
 			c.items = append(c.items, i)
 		}
 	}
-	return k.alone(ctx, m.deployment.ID, at, func() error { return c.run(ctx) })
+	return k.alone(ctx, m.deployment.ID, at, c.run)
 }
 
 // alone writes at a change request where nobody else does so at the time; else it is a
-// job.WaitError.
-func (k *Keeper) alone(ctx context.Context, deploymentID int64, at redoubt.ChangeRequest, write func() error) (err error) {
-	mine := false
+// job.WaitError. It ends before the claim does.
+func (k *Keeper) alone(ctx context.Context, deploymentID int64, at redoubt.ChangeRequest, write func(context.Context) error) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, tellFor)
+	defer cancel()
+	mine, until := false, time.Time{}
 	err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
-		mine, err = tx.ClaimChange(ctx, at.RepositoryID, at.Number, holdFor)
+		until, mine, err = tx.ClaimChange(ctx, at.RepositoryID, at.Number, holdFor)
 		return err
 	})
 	if err != nil {
@@ -264,9 +266,9 @@ func (k *Keeper) alone(ctx context.Context, deploymentID int64, at redoubt.Chang
 	}
 	defer func() {
 		freed := k.Store.Update(context.WithoutCancel(ctx), deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
-			return tx.FreeChange(ctx, at.RepositoryID, at.Number)
+			return tx.FreeChange(ctx, at.RepositoryID, at.Number, until)
 		})
 		err = errors.Join(err, freed)
 	}()
-	return write()
+	return write(ctx)
 }

@@ -225,7 +225,7 @@ func TestOneWritesAtAChangeRequest(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				ok, err := tx.ClaimChange(ctx, r.ID, 3, time.Minute)
+				_, ok, err := tx.ClaimChange(ctx, r.ID, 3, time.Minute)
 				same(t, "a claim", ok, want)
 				return err
 			})

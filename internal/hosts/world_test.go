@@ -46,7 +46,13 @@ type fakeHost struct {
 	hooks        []string
 	issues       tickets
 	may          map[string]scm.Permission
-	replies      []string // to which comment, and what
+	ids          map[string]string // of who has a login by now; else as from the first on
+	forbidden    error             // that questions about permissions are answered with
+	refuses      error             // that answers are answered with
+	meanwhile    func()            // happens while it is asked about permissions
+	broken       map[int64]error   // that comments of change requests are answered with
+	permissions  int               // how often it was asked about some
+	replies      []string          // to which comment, and what
 }
 
 func (h *fakeHost) Open(redoubt.Connection, redoubt.HostCredential) (scm.Host, error) { return h, nil }
@@ -84,9 +90,21 @@ func (h *fakeHost) SetStatus(_ context.Context, r redoubt.Repository, commit str
 	return h.down
 }
 
-func (h *fakeHost) Comments(context.Context, redoubt.Repository, int64) ([]scm.Comment, error) {
+func (h *fakeHost) Comments(_ context.Context, _ redoubt.Repository, number int64) ([]scm.Comment, error) {
 	h.listed++
-	return slices.Clone(h.comments), h.down
+	if err := h.broken[number]; err != nil {
+		return nil, err
+	}
+	list := slices.Clone(h.comments)
+	for i := range list {
+		if list[i].Author != "" && list[i].AuthorID == "" {
+			list[i].AuthorID = idOf(list[i].Author)
+		}
+		if list[i].At.IsZero() {
+			list[i].At = storetest.Epoch.Add(24 * time.Hour)
+		}
+	}
+	return list, h.down
 }
 
 func (h *fakeHost) AddComment(_ context.Context, _ redoubt.Repository, _ redoubt.ChangeRequest, c scm.Comment) (scm.Comment, error) {
@@ -189,9 +207,15 @@ func (w *world) update(write func(ctx context.Context, tx *store.Tx) error) {
 // find makes an unresolved finding of the payments on a branch.
 func (w *world) find(rule string, line int) (f redoubt.Finding) {
 	w.t.Helper()
+	return w.findIn("acme/payments", rule, line)
+}
+
+// findIn is find in another project.
+func (w *world) findIn(project, rule string, line int) (f redoubt.Finding) {
+	w.t.Helper()
 	w.found++
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		p, err := tx.ProjectByName(ctx, "acme/payments")
+		p, err := tx.ProjectByName(ctx, project)
 		if err != nil {
 			return err
 		}

@@ -212,9 +212,12 @@ func (h *gitHost) ResolveComment(context.Context, redoubt.Repository, int64, Com
 }
 
 // Permission implements Host.
-func (h *gitHost) Permission(context.Context, redoubt.Repository, string) (Permission, error) {
-	return MayNothing, ErrUnsupported
+func (h *gitHost) Permission(context.Context, redoubt.Repository, string) (Permission, Account, error) {
+	return MayNothing, Account{}, ErrUnsupported
 }
+
+// User implements Host.
+func (h *gitHost) User(context.Context, string) (Account, error) { return Account{}, ErrUnsupported }
 
 // AddHook implements Host.
 func (h *gitHost) AddHook(context.Context, redoubt.Repository, string, string) (string, error) {

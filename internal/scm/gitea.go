@@ -75,8 +75,10 @@ func (h *giteaHost) Who(ctx context.Context) (Account, error) {
 	if err := h.api.ask(ctx, http.MethodGet, "/user", nil, &u); err != nil {
 		return Account{}, err
 	}
-	return Account{strconv.FormatInt(u.ID, 10), redoubt.Line(u.Login)}, nil
+	return u.account(), nil
 }
+
+func (u giteaUser) account() Account { return Account{idText(u.ID), redoubt.Line(u.Login)} }
 
 func (r giteaRepository) repository() redoubt.Repository {
 	return redoubt.Repository{
@@ -128,6 +130,9 @@ func (h *giteaHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (o
 		return giteaAt(r, "pulls") + page(n, "state", "open", "limit", strconv.Itoa(perPage))
 	}, func(list []giteaPull) (bool, error) {
 		for _, p := range list {
+			if err := sameRepository(r, p.Base.RepoID); err != nil {
+				return false, err
+			}
 			out = appendGood(out, p.change())
 		}
 		return len(out) < maxOpen, nil
@@ -138,6 +143,9 @@ func (h *giteaHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (o
 func (h *giteaHost) ChangeRequest(ctx context.Context, r redoubt.Repository, number int64) (redoubt.ChangeRequest, error) {
 	var p giteaPull
 	if err := h.api.ask(ctx, http.MethodGet, giteaAt(r, "pulls", number), nil, &p); err != nil {
+		return redoubt.ChangeRequest{}, err
+	}
+	if err := sameRepository(r, p.Base.RepoID); err != nil {
 		return redoubt.ChangeRequest{}, err
 	}
 	return goodChange(p.change())
@@ -157,8 +165,8 @@ func (h *giteaHost) SetStatus(ctx context.Context, r redoubt.Repository, commit 
 // there, whichever review it is part of.
 func (c giteaComment) comment() Comment {
 	out := Comment{
-		ID: strconv.FormatInt(c.ID, 10), Author: c.User.Login, Body: c.Body, Path: c.Path, Line: int(min(c.Line, 1<<31-1)),
-		Resolved: c.Resolver != nil, Edited: rewritten(c.CreatedAt, c.UpdatedAt),
+		ID: strconv.FormatInt(c.ID, 10), Author: c.User.Login, AuthorID: idText(c.User.ID), At: c.CreatedAt, Body: c.Body, Path: c.Path, Line: int(min(c.Line, 1<<31-1)),
+		Resolved: c.Resolver != nil, Edited: rewritten(c.CreatedAt, c.UpdatedAt, bothTimes),
 	}
 	if c.Path != "" {
 		out.Thread = fmt.Sprintf("%s:%d", c.Path, out.Line)
@@ -250,13 +258,25 @@ func (h *giteaHost) ResolveComment(ctx context.Context, r redoubt.Repository, _ 
 	return unsupportedWhereMissing(h.api.ask(ctx, http.MethodPost, giteaAt(r, "pulls", "comments", c.ID, "resolve"), nil, nil))
 }
 
-// Permission implements Host.
-func (h *giteaHost) Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, error) {
-	var found struct {
-		Permission string `json:"permission"`
+// Permission implements Host. It is asked under the name that the repository has now.
+func (h *giteaHost) Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, Account, error) {
+	now, err := h.Repository(ctx, r.HostID)
+	if err != nil {
+		return MayNothing, Account{}, err
 	}
-	err := h.api.ask(ctx, http.MethodGet, giteaAt(r, "collaborators", login, "permission"), nil, &found)
-	return permissions[found.Permission], err
+	var found struct {
+		Permission string    `json:"permission"`
+		User       giteaUser `json:"user"`
+	}
+	err = h.api.ask(ctx, http.MethodGet, giteaAt(now, "collaborators", login, "permission"), nil, &found)
+	return permissions[found.Permission], found.User.account(), err
+}
+
+// User implements Host.
+func (h *giteaHost) User(ctx context.Context, login string) (Account, error) {
+	var u giteaUser
+	err := h.api.ask(ctx, http.MethodGet, at("users", login), nil, &u)
+	return u.account(), err
 }
 
 // permissions are the names that hosts give them.

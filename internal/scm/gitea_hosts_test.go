@@ -87,8 +87,12 @@ func TestHostsGitea(t *testing.T) {
 	answersReachTheirThread(t, g, h, open(ada), r, c)
 
 	for login, want := range map[string]scm.Permission{"ada": scm.MayWrite, "bot": scm.MayAdminister} {
-		may, err := h.Permission(ctx, r, login)
+		may, of, err := h.Permission(ctx, r, login)
 		equal(t, "what "+login+" may", err, may, want)
+		same, err := h.User(ctx, login)
+		if equal(t, "who "+login+" is", err, of, same); of.ID == "" {
+			t.Errorf("%s has no id", login)
+		}
 	}
 	id, err := h.AddHook(ctx, r, "https://redoubt.example/hook", "s3cret")
 	if err != nil || id == "" || id == "0" {

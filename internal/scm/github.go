@@ -57,7 +57,7 @@ func (h *githubHost) Who(ctx context.Context) (Account, error) {
 		return Account{strconv.FormatInt(app.GetID(), 10), redoubt.Line(app.GetSlug() + "[bot]")}, explained(err)
 	}
 	u, _, err := h.api.Users.Get(ctx, "")
-	return Account{strconv.FormatInt(u.GetID(), 10), redoubt.Line(u.GetLogin())}, explained(err)
+	return githubAccount(u), explained(err)
 }
 
 func githubRepository(r *github.Repository) redoubt.Repository {
@@ -140,6 +140,9 @@ func (h *githubHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (
 	return out, turned(func(options github.ListOptions) (*github.Response, error) {
 		list, answer, err := h.api.PullRequests.List(ctx, owner, name, &github.PullRequestListOptions{State: "open", ListOptions: options})
 		for _, p := range list {
+			if err := sameRepository(r, p.GetBase().GetRepo().GetID()); err != nil {
+				return answer, err
+			}
 			out = appendGood(out, githubChange(p))
 		}
 		return enough(answer, len(out) >= maxOpen), err
@@ -160,6 +163,9 @@ func (h *githubHost) ChangeRequest(ctx context.Context, r redoubt.Repository, nu
 	p, _, err := h.api.PullRequests.Get(ctx, owner, name, int(number))
 	if err != nil {
 		return redoubt.ChangeRequest{}, explained(err)
+	}
+	if err := sameRepository(r, p.GetBase().GetRepo().GetID()); err != nil {
+		return redoubt.ChangeRequest{}, err
 	}
 	return goodChange(githubChange(p))
 }
@@ -182,8 +188,8 @@ func (h *githubHost) Comments(ctx context.Context, r redoubt.Repository, number 
 		list, answer, err := h.api.Issues.ListComments(ctx, owner, name, int(number), &github.IssueListCommentsOptions{ListOptions: options})
 		for _, c := range list {
 			out = append(out, Comment{
-				ID: strconv.FormatInt(c.GetID(), 10), Author: c.GetUser().GetLogin(), Body: c.GetBody(),
-				Bot: isGitHubBot(c.GetUser()), Edited: rewritten(c.GetCreatedAt().Time, c.GetUpdatedAt().Time),
+				ID: strconv.FormatInt(c.GetID(), 10), Author: c.GetUser().GetLogin(), AuthorID: idText(c.GetUser().GetID()), At: c.GetCreatedAt().Time, Body: c.GetBody(),
+				Bot: isGitHubBot(c.GetUser()), Edited: rewritten(c.GetCreatedAt().Time, c.GetUpdatedAt().Time, 0),
 			})
 		}
 		return enough(answer, len(out) >= maxComments), err
@@ -195,8 +201,8 @@ func (h *githubHost) Comments(ctx context.Context, r redoubt.Repository, number 
 		list, answer, err := h.api.PullRequests.ListComments(ctx, owner, name, int(number), &github.PullRequestListCommentsOptions{ListOptions: options})
 		for _, c := range list {
 			out = append(out, Comment{
-				ID: strconv.FormatInt(c.GetID(), 10), Thread: strconv.FormatInt(cmp.Or(c.GetInReplyTo(), c.GetID()), 10), Author: c.GetUser().GetLogin(), Body: c.GetBody(),
-				Path: c.GetPath(), Line: c.GetLine(), Bot: isGitHubBot(c.GetUser()), Edited: rewritten(c.GetCreatedAt().Time, c.GetUpdatedAt().Time),
+				ID: strconv.FormatInt(c.GetID(), 10), Thread: strconv.FormatInt(cmp.Or(c.GetInReplyTo(), c.GetID()), 10), Author: c.GetUser().GetLogin(), AuthorID: idText(c.GetUser().GetID()), At: c.GetCreatedAt().Time, Body: c.GetBody(),
+				Path: c.GetPath(), Line: c.GetLine(), Bot: isGitHubBot(c.GetUser()), Edited: rewritten(c.GetCreatedAt().Time, c.GetUpdatedAt().Time, 0),
 			})
 		}
 		return enough(answer, len(out) >= maxComments), err
@@ -251,11 +257,28 @@ func (h *githubHost) ResolveComment(context.Context, redoubt.Repository, int64, 
 	return ErrUnsupported
 }
 
-// Permission implements Host.
-func (h *githubHost) Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, error) {
-	owner, name := ownerAndName(r)
+// Permission implements Host. It is asked under the name that the repository has now.
+func (h *githubHost) Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, Account, error) {
+	now, err := h.Repository(ctx, r.HostID)
+	if err != nil {
+		return MayNothing, Account{}, err
+	}
+	owner, name := ownerAndName(now)
 	level, _, err := h.api.Repositories.GetPermissionLevel(ctx, owner, name, login)
-	return permissions[level.GetPermission()], explained(err)
+	return permissions[level.GetPermission()], githubAccount(level.GetUser()), explained(err)
+}
+
+// User implements Host.
+func (h *githubHost) User(ctx context.Context, login string) (Account, error) {
+	if login == "" { // which would be our own account
+		return Account{}, redoubt.ErrNotFound
+	}
+	u, _, err := h.api.Users.Get(ctx, url.PathEscape(login))
+	return githubAccount(u), explained(err)
+}
+
+func githubAccount(u *github.User) Account {
+	return Account{idText(u.GetID()), redoubt.Line(u.GetLogin())}
 }
 
 // AddHook implements Host.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -61,15 +62,14 @@ type (
 		Notes []gitlabNote `json:"notes"`
 	}
 	gitlabNote struct {
-		ID         int64      `json:"id"`
-		Body       string     `json:"body"`
-		Author     gitlabUser `json:"author"`
-		System     bool       `json:"system"`
-		Resolved   bool       `json:"resolved"`
-		CreatedAt  time.Time  `json:"created_at"`
-		UpdatedAt  time.Time  `json:"updated_at"`
-		ResolvedAt time.Time  `json:"resolved_at"`
-		Position   *struct {
+		ID        int64      `json:"id"`
+		Body      string     `json:"body"`
+		Author    gitlabUser `json:"author"`
+		System    bool       `json:"system"`
+		Resolved  bool       `json:"resolved"`
+		CreatedAt time.Time  `json:"created_at"`
+		UpdatedAt time.Time  `json:"updated_at"`
+		Position  *struct {
 			Path string `json:"new_path"`
 			Line int    `json:"new_line"`
 		} `json:"position"`
@@ -82,7 +82,7 @@ func (h *gitlabHost) Who(ctx context.Context) (Account, error) {
 	if err := h.api.ask(ctx, http.MethodGet, "/user", nil, &u); err != nil {
 		return Account{}, err
 	}
-	return Account{strconv.FormatInt(u.ID, 10), redoubt.Line(u.Username)}, nil
+	return u.account(), nil
 }
 
 func (p gitlabProject) repository() redoubt.Repository {
@@ -174,8 +174,8 @@ func (h *gitlabHost) Comments(ctx context.Context, r redoubt.Repository, number 
 					continue
 				}
 				c := Comment{
-					ID: strconv.FormatInt(n.ID, 10), Thread: d.ID, Author: n.Author.Username, Body: n.Body, Resolved: n.Resolved,
-					Bot: gitlabBot.MatchString(n.Author.Username), Edited: n.edited(),
+					ID: strconv.FormatInt(n.ID, 10), Thread: d.ID, Author: n.Author.Username, AuthorID: idText(n.Author.ID), At: n.CreatedAt, Body: n.Body, Resolved: n.Resolved,
+					Bot: gitlabBot.MatchString(n.Author.Username), Edited: rewritten(n.CreatedAt, n.UpdatedAt, bothTimes),
 				}
 				if n.Position != nil {
 					c.Path, c.Line = n.Position.Path, n.Position.Line
@@ -189,11 +189,6 @@ func (h *gitlabHost) Comments(ctx context.Context, r redoubt.Repository, number 
 
 // gitlabBot is how GitLab names the users of projects' and groups' tokens.
 var gitlabBot = regexp.MustCompile(`^(project|group)_[0-9]+_bot`)
-
-// edited reports whether somebody changed the text: resolving is a change to GitLab, too.
-func (n gitlabNote) edited() bool {
-	return rewritten(n.CreatedAt, n.UpdatedAt) && (n.ResolvedAt.IsZero() || rewritten(n.ResolvedAt, n.UpdatedAt))
-}
 
 // AddComment implements Host. Each begins a discussion.
 func (h *gitlabHost) AddComment(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) (Comment, error) {
@@ -243,27 +238,41 @@ const (
 )
 
 // Permission implements Host.
-func (h *gitlabHost) Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, error) {
-	var users []gitlabUser
-	if err := h.api.ask(ctx, http.MethodGet, "/users"+page(1, "username", login), nil, &users); err != nil || len(users) != 1 {
-		return MayNothing, err
+func (h *gitlabHost) Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, Account, error) {
+	of, err := h.User(ctx, login)
+	if err != nil {
+		return MayNothing, of, err
 	}
 	var member struct {
 		Level int `json:"access_level"`
 	}
-	err := h.api.ask(ctx, http.MethodGet, gitlabAt(r, "members", "all", users[0].ID), nil, &member)
+	err = h.api.ask(ctx, http.MethodGet, gitlabAt(r, "members", "all", of.ID), nil, &member)
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound):
-		return MayNothing, nil
+		return MayNothing, of, nil
 	case member.Level >= gitlabMaintainer:
-		return MayAdminister, err
+		return MayAdminister, of, err
 	case member.Level >= gitlabDeveloper:
-		return MayWrite, err
+		return MayWrite, of, err
 	case member.Level >= gitlabReporter:
-		return MayRead, err
+		return MayRead, of, err
 	}
-	return MayNothing, err
+	return MayNothing, of, err
 }
+
+// User implements Host.
+func (h *gitlabHost) User(ctx context.Context, login string) (Account, error) {
+	var users []gitlabUser
+	if err := h.api.ask(ctx, http.MethodGet, "/users"+page(1, "username", login), nil, &users); err != nil {
+		return Account{}, err
+	}
+	if len(users) != 1 || !strings.EqualFold(users[0].Username, login) {
+		return Account{}, fmt.Errorf("nobody at the host is called %.100q: %w", login, redoubt.ErrNotFound)
+	}
+	return users[0].account(), nil
+}
+
+func (u gitlabUser) account() Account { return Account{idText(u.ID), redoubt.Line(u.Username)} }
 
 // AddHook implements Host.
 func (h *gitlabHost) AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error) {

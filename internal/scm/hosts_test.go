@@ -65,12 +65,14 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"GET /api/v1/user/repos": `[{"id":3,"full_name":"acme/payments","default_branch":"trunk","private":true,"clone_url":"https://evil.example/x","html_url":"https://git.example/acme/payments"},
 			{"id":4,"full_name":"acme/../etc"},{"id":5,"full_name":"one"}]`,
 		"GET /api/v1/repositories/3":                                      `{"id":3,"full_name":"acme/renamed","archived":true,"html_url":"javascript:x"}`,
-		"GET /api/v1/repos/acme/payments/pulls":                           `[{"number":9,"title":` + hostile + `,"state":"open","user":{"login":"ada"},"head":{"ref":"fix","sha":"` + head + `","repo_id":8},"base":{"ref":"trunk","repo_id":3}},{"number":10,"head":{"sha":"--upload-pack=x"}}]`,
-		"GET /api/v1/repos/acme/payments/pulls/9":                         `{"number":9,"state":"closed","merged":true,"head":{"sha":"` + head + `"}}`,
+		"GET /api/v1/repos/acme/payments/pulls":                           `[{"number":9,"title":` + hostile + `,"state":"open","user":{"login":"ada"},"head":{"ref":"fix","sha":"` + head + `","repo_id":8},"base":{"ref":"trunk","repo_id":3}},{"number":10,"head":{"sha":"--upload-pack=x"},"base":{"repo_id":3}}]`,
+		"GET /api/v1/repos/acme/payments/pulls/9":                         `{"number":9,"state":"closed","merged":true,"head":{"sha":"` + head + `"},"base":{"repo_id":3}}`,
 		"GET /api/v1/repos/acme/payments/issues/9/comments":               `[{"id":21,"body":"whole","user":{"login":"bot"}}]`,
 		"GET /api/v1/repos/acme/payments/pulls/9/reviews":                 `[{"id":31,"comments_count":1},{"id":32}]`,
 		"GET /api/v1/repos/acme/payments/pulls/9/reviews/31/comments":     `[{"id":22,"body":"line","user":{"login":"bot"},"path":"a.go","position":4}]`,
-		"GET /api/v1/repos/acme/payments/collaborators/ada/permission":    `{"permission":"write"}`,
+		"GET /api/v1/repos/acme/payments/collaborators/ada/permission":    `{"permission":"admin","user":{"id":99,"login":"ada"}}`, // of who took the name
+		"GET /api/v1/repos/acme/renamed/collaborators/ada/permission":     `{"permission":"write","user":{"id":50,"login":"ada"}}`,
+		"GET /api/v1/users/ada":                                           `{"id":50,"login":"ada"}`,
 		"GET /api/v1/repos/acme/payments/collaborators/..%2Fx/permission": `{"permission":"admin"}`,
 		"POST /api/v1/repos/acme/payments/statuses/" + head:               `{}`,
 		"POST /api/v1/repos/acme/payments/issues/9/comments":              `{"id":23}`,
@@ -83,11 +85,13 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"GET /api/v3/user/repos": `[{"id":3,"full_name":"acme/payments","default_branch":"trunk","private":true,"clone_url":"https://evil.example/x","html_url":"https://git.example/acme/payments"},
 			{"id":4,"full_name":"acme/../etc"},{"id":5,"full_name":"one"}]`,
 		"GET /api/v3/repositories/3":                                   `{"id":3,"full_name":"acme/renamed","archived":true,"html_url":"javascript:x"}`,
-		"GET /api/v3/repos/acme/payments/pulls":                        `[{"number":9,"title":` + hostile + `,"state":"open","user":{"login":"ada"},"head":{"ref":"fix","sha":"` + head + `","repo":{"id":8}},"base":{"ref":"trunk","repo":{"id":3}}},{"number":10,"head":{"sha":"--upload-pack=x"}}]`,
-		"GET /api/v3/repos/acme/payments/pulls/9":                      `{"number":9,"state":"closed","merged":true,"head":{"sha":"` + head + `"}}`,
+		"GET /api/v3/repos/acme/payments/pulls":                        `[{"number":9,"title":` + hostile + `,"state":"open","user":{"login":"ada"},"head":{"ref":"fix","sha":"` + head + `","repo":{"id":8}},"base":{"ref":"trunk","repo":{"id":3}}},{"number":10,"head":{"sha":"--upload-pack=x"},"base":{"repo":{"id":3}}}]`,
+		"GET /api/v3/repos/acme/payments/pulls/9":                      `{"number":9,"state":"closed","merged":true,"head":{"sha":"` + head + `"},"base":{"repo":{"id":3}}}`,
 		"GET /api/v3/repos/acme/payments/issues/9/comments":            `[{"id":21,"body":"whole","user":{"login":"bot"}}]`,
 		"GET /api/v3/repos/acme/payments/pulls/9/comments":             `[{"id":22,"body":"line","user":{"login":"bot"},"path":"a.go","line":4}]`,
-		"GET /api/v3/repos/acme/payments/collaborators/ada/permission": `{"permission":"write"}`,
+		"GET /api/v3/repos/acme/payments/collaborators/ada/permission": `{"permission":"admin","user":{"id":99,"login":"ada"}}`, // of who took the name
+		"GET /api/v3/repos/acme/renamed/collaborators/ada/permission":  `{"permission":"write","user":{"id":50,"login":"ada"}}`,
+		"GET /api/v3/users/ada":                                        `{"id":50,"login":"ada"}`,
 		"POST /api/v3/repos/acme/payments/statuses/" + head:            `{}`,
 		"POST /api/v3/repos/acme/payments/issues/9/comments":           `{"id":23}`,
 		"POST /api/v3/repos/acme/payments/pulls/9/comments":            `{"id":24}`,
@@ -147,8 +151,15 @@ func TestHostsTellTheSame(t *testing.T) {
 			if err != nil || len(comments) != 2 || comments[0].Body != "whole" || comments[0].Path != "" || comments[1].Path != "a.go" || comments[1].Line != 4 || comments[1].Author != "bot" {
 				t.Fatalf("comments are %+v, %v", comments, err)
 			}
-			may, err := h.Permission(ctx, mine, "ada")
+			ada := scm.Account{ID: "50", Login: "ada"}
+			may, of, err := h.Permission(ctx, mine, "ada")
 			equal(t, "what ada may", err, may, scm.MayWrite)
+			equal(t, "who ada is", err, of, ada)
+			of, err = h.User(ctx, "ada")
+			equal(t, "who ada is", err, of, ada)
+			if of, err := h.User(ctx, "mallory"); !errors.Is(err, redoubt.ErrNotFound) {
+				t.Errorf("nobody is %+v, %v", of, err)
+			}
 			writes(t, h, mine, c, comments[1])
 		})
 	}
@@ -191,11 +202,31 @@ func equal[T any](t *testing.T, what string, err error, got, want T) {
 	}
 }
 
+// TestANameThatAnotherRepositoryTook: what is there now is none of what is meant.
+func TestANameThatAnotherRepositoryTook(t *testing.T) {
+	for _, kind := range []redoubt.HostKind{redoubt.HostGitea, redoubt.HostGitHub} {
+		t.Run(kind.String(), func(t *testing.T) {
+			_, base := play(t, hosts[kind])
+			h := opened(t, loopback, kind, base)
+			r := redoubt.Repository{HostID: "77", FullName: "acme/payments"}
+			if list, err := h.ChangeRequests(t.Context(), r); !errors.Is(err, redoubt.ErrNotFound) || len(list) > 0 {
+				t.Errorf("change requests are %+v, %v", list, err)
+			}
+			if c, err := h.ChangeRequest(t.Context(), r, 9); !errors.Is(err, redoubt.ErrNotFound) || c.Number != 0 {
+				t.Errorf("the change request is %+v, %v", c, err)
+			}
+			if may, _, err := h.Permission(t.Context(), r, "ada"); !errors.Is(err, redoubt.ErrNotFound) || may != scm.MayNothing {
+				t.Errorf("ada may %v, %v", may, err)
+			}
+		})
+	}
+}
+
 func TestNamesLeadNowhereElse(t *testing.T) {
 	p, base := play(t, hosts[redoubt.HostGitea])
 	h := opened(t, loopback, redoubt.HostGitea, base)
 	for _, login := range []string{"../../../user", "..", "a/b", "x?page=2", "x#"} {
-		if may, err := h.Permission(t.Context(), redoubt.Repository{FullName: "acme/payments"}, login); may != scm.MayNothing || err == nil {
+		if may, _, err := h.Permission(t.Context(), redoubt.Repository{HostID: "3", FullName: "acme/payments"}, login); may != scm.MayNothing || err == nil {
 			t.Errorf("%q may %v, %v", login, may, err)
 		}
 	}

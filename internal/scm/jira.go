@@ -240,9 +240,11 @@ func (noCode) ResolveComment(context.Context, redoubt.Repository, int64, Comment
 	return errNoCode
 }
 
-func (noCode) Permission(context.Context, redoubt.Repository, string) (Permission, error) {
-	return MayNothing, errNoCode
+func (noCode) Permission(context.Context, redoubt.Repository, string) (Permission, Account, error) {
+	return MayNothing, Account{}, errNoCode
 }
+
+func (noCode) User(context.Context, string) (Account, error) { return Account{}, errNoCode }
 
 func (noCode) AddHook(context.Context, redoubt.Repository, string, string) (string, error) {
 	return "", errNoCode

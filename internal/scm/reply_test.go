@@ -1,8 +1,11 @@
 package scm_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/scm"
@@ -12,26 +15,26 @@ import (
 // answer to it, an edited one of a program on another line, and one of the whole.
 var conversations = map[redoubt.HostKind]map[string]string{
 	redoubt.HostGitea: {
-		"GET /api/v1/repos/acme/payments/issues/9/comments": `[{"id":21,"body":"whole","user":{"login":"ada"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]`,
+		"GET /api/v1/repos/acme/payments/issues/9/comments": `[{"id":21,"body":"whole","user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]`,
 		"GET /api/v1/repos/acme/payments/pulls/9/reviews":   `[{"id":31,"comments_count":2},{"id":32,"comments_count":1}]`,
 		"GET /api/v1/repos/acme/payments/pulls/9/reviews/31/comments": `[{"id":22,"body":"ours","user":{"login":"bot"},"path":"a.go","position":4,"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"},
-			{"id":23,"body":"answer","user":{"login":"ada"},"path":"a.go","position":4,"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:01:00Z"}]`,
+			{"id":23,"body":"answer","user":{"id":50,"login":"ada"},"path":"a.go","position":4,"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:01:00Z"}]`,
 		"GET /api/v1/repos/acme/payments/pulls/9/reviews/32/comments": `[{"id":24,"body":"other","user":{"login":"helper"},"path":"b.go","position":1,"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:02:00Z"}]`,
 		"POST /api/v1/repos/acme/payments/pulls/9/reviews":            `{"id":33}`,
 		"POST /api/v1/repos/acme/payments/issues/9/comments":          `{"id":25}`,
 	},
 	redoubt.HostGitHub: {
-		"GET /api/v3/repos/acme/payments/issues/9/comments": `[{"id":21,"body":"whole","user":{"login":"ada","type":"User"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]`,
+		"GET /api/v3/repos/acme/payments/issues/9/comments": `[{"id":21,"body":"whole","user":{"id":50,"login":"ada","type":"User"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]`,
 		"GET /api/v3/repos/acme/payments/pulls/9/comments": `[{"id":22,"body":"ours","user":{"login":"bot"},"path":"a.go","line":4,"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"},
-			{"id":23,"in_reply_to_id":22,"body":"answer","user":{"login":"ada","type":"User"},"path":"a.go","line":4,"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:01:00Z"},
+			{"id":23,"in_reply_to_id":22,"body":"answer","user":{"id":50,"login":"ada","type":"User"},"path":"a.go","line":4,"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:01:00Z"},
 			{"id":24,"body":"other","user":{"login":"helper[bot]","type":"Bot"},"path":"b.go","line":null,"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:02:00Z"}]`,
 		"POST /api/v3/repos/acme/payments/pulls/9/comments":  `{"id":26}`,
 		"POST /api/v3/repos/acme/payments/issues/9/comments": `{"id":25}`,
 	},
 	redoubt.HostGitLab: {
-		"GET /api/v4/projects/3/merge_requests/9/discussions": `[{"id":"d1","notes":[{"id":21,"body":"whole","author":{"username":"ada"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]},
+		"GET /api/v4/projects/3/merge_requests/9/discussions": `[{"id":"d1","notes":[{"id":21,"body":"whole","author":{"id":50,"username":"ada"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]},
 			{"id":"d2","notes":[{"id":22,"body":"ours","author":{"username":"bot"},"position":{"new_path":"a.go","new_line":4},"created_at":"2026-01-01T00:00:00.1Z","updated_at":"2026-01-01T00:00:00.4Z"},
-				{"id":23,"body":"answer","author":{"username":"ada"},"position":{"new_path":"a.go","new_line":4},"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:05:00.2Z","resolved":true,"resolved_at":"2026-01-01T00:05:00Z"}]},
+				{"id":23,"body":"answer","author":{"id":50,"username":"ada"},"position":{"new_path":"a.go","new_line":4},"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:01:00.2Z","resolved":true,"resolved_at":"2026-01-01T00:05:00Z"}]},
 			{"id":"d3","notes":[{"id":24,"body":"other","author":{"username":"project_3_bot_1a2b"},"position":{"new_path":"b.go","new_line":1},"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:02:00Z"}]}]`,
 		"POST /api/v4/projects/3/merge_requests/9/discussions/d2/notes": `{"id":26}`,
 		"POST /api/v4/projects/3/merge_requests/9/discussions/d1/notes": `{"id":27}`,
@@ -65,6 +68,9 @@ func TestWhatRepliesAnswer(t *testing.T) {
 			if whole.Edited || ours.Edited || answer.Edited || !other.Edited {
 				t.Errorf("edited are %v, %v, %v, %v", whole.Edited, ours.Edited, answer.Edited, other.Edited)
 			}
+			if answer.AuthorID != "50" || !answer.At.Equal(time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)) {
+				t.Errorf("the answer is by %q at %s", answer.AuthorID, answer.At)
+			}
 			if answer.Bot || other.Bot != (kind != redoubt.HostGitea) { // which tells of no programs
 				t.Errorf("programs are %v, %v", answer.Bot, other.Bot)
 			}
@@ -76,6 +82,39 @@ func TestWhatRepliesAnswer(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWhatWasEdited: a comment that somebody changed within a second, or before it was
+// resolved, is another than its author wrote all the same.
+func TestWhatWasEdited(t *testing.T) {
+	list := map[redoubt.HostKind]string{
+		redoubt.HostGitea:  `[{"id":1,"user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z",%s}]`,
+		redoubt.HostGitHub: `[{"id":1,"user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z",%s}]`,
+		redoubt.HostGitLab: `[{"id":"d1","notes":[{"id":1,"author":{"id":50,"username":"ada"},"created_at":"2026-01-01T00:00:00Z",%s}]}]`,
+	}
+	at := map[redoubt.HostKind][2]string{
+		redoubt.HostGitea:  {"GET /api/v1/repos/acme/payments/issues/9/comments", "GET /api/v1/repos/acme/payments/pulls/9/reviews"},
+		redoubt.HostGitHub: {"GET /api/v3/repos/acme/payments/issues/9/comments", "GET /api/v3/repos/acme/payments/pulls/9/comments"},
+		redoubt.HostGitLab: {"GET /api/v4/projects/3/merge_requests/9/discussions"},
+	}
+	for _, c := range []struct {
+		times string
+		of    []redoubt.HostKind // for whom it was edited
+	}{
+		{`"updated_at":"2026-01-01T00:00:00Z"`, nil},
+		{`"updated_at":"2026-01-01T00:00:01Z"`, []redoubt.HostKind{redoubt.HostGitHub}},
+		{`"updated_at":"2026-01-01T00:00:02Z"`, redoubt.HostKinds()},
+		{`"updated_at":"2026-01-01T00:05:00Z","resolved":true,"resolved_at":"2026-01-01T00:05:00Z"`, redoubt.HostKinds()},
+		{`"updated_at":"2026-01-01T00:05:00Z","resolved":true,"resolved_at":"2026-01-01T00:06:00Z"`, redoubt.HostKinds()},
+	} {
+		for kind := range list {
+			_, base := play(t, map[string]string{at[kind][0]: fmt.Sprintf(list[kind], c.times), at[kind][1]: `[]`})
+			found, err := opened(t, loopback, kind, base).Comments(t.Context(), redoubt.Repository{HostID: "3", FullName: "acme/payments"}, 9)
+			if err != nil || len(found) != 1 || found[0].Edited != slices.Contains(c.of, kind) {
+				t.Errorf("%s, %s: %+v, %v", kind, c.times, found, err)
+			}
+		}
 	}
 }
 

@@ -41,8 +41,10 @@ type Host interface {
 	EditComment(ctx context.Context, r redoubt.Repository, number int64, c Comment) error
 	// ResolveComment folds a comment on a line away, as settled.
 	ResolveComment(ctx context.Context, r redoubt.Repository, number int64, c Comment) error
-	// Permission says what somebody may do in a repository.
-	Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, error)
+	// Permission says what somebody may do in a repository, and who has that login now.
+	Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, Account, error)
+	// User finds who has a login now. Nobody is redoubt.ErrNotFound.
+	User(ctx context.Context, login string) (Account, error)
 	// AddHook has the host tell an address of pushes, change requests and comments, and
 	// returns the host's id of that.
 	AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error)
@@ -50,9 +52,9 @@ type Host interface {
 	RemoveHook(ctx context.Context, r redoubt.Repository, id string) error
 }
 
-// Account is who a connection is at its host.
+// Account is somebody at a host: who a connection is there, or who wrote.
 type Account struct {
-	ID    string
+	ID    string // the host's; a login may be another's later, an id never
 	Login string
 }
 
@@ -80,12 +82,14 @@ type Comment struct {
 	ID       string // the host's
 	Thread   string // what it is part of, the same of all that answer each other; empty: of the whole
 	Author   string // the login
+	AuthorID string // the host's id of the author; empty: it tells none
 	Body     string
 	Path     string // of a comment on a line; empty: of the whole
 	Line     int    // of the head
 	Resolved bool
-	Bot      bool // a program wrote it, as far as the host tells
-	Edited   bool // the text is another than the author wrote first; others than the author may do that
+	Bot      bool      // a program wrote it, as far as the host tells
+	Edited   bool      // the text is another than the author wrote first; others than the author may do that
+	At       time.Time // when it was written
 }
 
 // Key tells a comment from all others of its change request: some hosts count those on
@@ -97,9 +101,14 @@ func (c Comment) Key() string {
 	return c.ID
 }
 
-// rewritten reports whether a text was changed after it was written: hosts set both times
-// one after the other.
-func rewritten(created, updated time.Time) bool { return updated.Sub(created) > 2*time.Second }
+// bothTimes is how long some hosts take from one time of a new comment to the other.
+const bothTimes = time.Second
+
+// rewritten reports whether a text was changed after it was written. That it was resolved is
+// a change to some hosts, too: nobody can tell, so it counts.
+func rewritten(created, updated time.Time, within time.Duration) bool {
+	return updated.Sub(created) > within
+}
 
 // Permission is what somebody may do in a repository.
 type Permission uint8

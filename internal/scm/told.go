@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -21,6 +22,23 @@ func onlyGood(base string, r redoubt.Repository) (redoubt.Repository, error) {
 
 // commitID is how hosts name a commit.
 var commitID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+
+// sameRepository refuses what a host told of another repository than was meant: hosts that
+// are asked by name may find another there, once the one that had it moved away.
+func sameRepository(r redoubt.Repository, hostID int64) error {
+	if strconv.FormatInt(hostID, 10) == r.HostID {
+		return nil
+	}
+	return fmt.Errorf("another repository is called %.200q at the host by now: %w", redoubt.Line(r.FullName), redoubt.ErrNotFound)
+}
+
+// idText is an id of a host as text; empty where the host told none.
+func idText(id int64) string {
+	if id <= 0 {
+		return ""
+	}
+	return strconv.FormatInt(id, 10)
+}
 
 // goodChange refuses a change request that names no commit, and bounds what others
 // wrote.

@@ -107,10 +107,14 @@ type payload struct {
 		Number int64     `json:"number"`
 		Pull   *struct{} `json:"pull_request"`
 	} `json:"issue"`
+	Comment struct {
+		Body *string `json:"body"`
+	} `json:"comment"`
 	// GitLab's.
 	ProjectID  json.Number `json:"project_id"`
 	Attributes *struct {
-		IID int64 `json:"iid"`
+		IID  int64   `json:"iid"`
+		Note *string `json:"note"`
 	} `json:"object_attributes"`
 	Merge struct {
 		IID int64 `json:"iid"`
@@ -154,9 +158,18 @@ func (p payload) into(e *Event) {
 	}
 }
 
-// comment is of a change request, or else of what is nothing to us: an issue or a commit.
+// command is what a comment holds that asks us for something.
+const command = "/redoubt"
+
+// comment is of a change request, or else of what is nothing to us: an issue, a commit, or
+// one that asks us for nothing. Gitea tells no text of those on lines.
 func (p payload) comment(e *Event) {
+	text := p.Comment.Body
+	if p.Attributes != nil && p.Attributes.Note != nil {
+		text = p.Attributes.Note
+	}
 	switch {
+	case text != nil && !strings.Contains(*text, command):
 	case p.Pull != nil && p.Pull.Number > 0:
 		e.Kind, e.Number = EventComment, p.Pull.Number
 	case p.Issue.Pull != nil && p.Issue.Number > 0:

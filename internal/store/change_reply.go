@@ -10,32 +10,33 @@ import (
 // ChangeReply is a command that somebody wrote at a change request, and what came of it.
 type ChangeReply struct {
 	RepositoryID int64
-	Number       int64  // of the change request
-	Comment      string // the host's, as scm.Comment.Key
-	Login        string // who wrote it, at the host
-	Outcome      string // what is answered; empty: nothing
-	Answered     bool   // the host has the answer, or needs none
+	Number       int64     // of the change request
+	Comment      string    // the host's, as scm.Comment.Key; of who may not write, who they are instead
+	Login        string    // who wrote it, at the host
+	Outcome      string    // what is answered; empty: nothing
+	Answered     bool      // the host has the answer, or needs none
+	At           time.Time // when it was written, as the host tells; of who may not write, their newest
 }
 
 // ChangeReplies lists what was taken of a change request.
 func (tx *Tx) ChangeReplies(ctx context.Context, repositoryID, number int64) ([]ChangeReply, error) {
 	return many(ctx, tx, func(r row) (c ChangeReply, err error) {
-		return c, r.Scan(&c.RepositoryID, &c.Number, &c.Comment, &c.Login, &c.Outcome, &c.Answered)
-	}, `SELECT repository_id, number, comment, login, outcome, answered FROM change_reply WHERE deployment_id = $1 AND repository_id = $2 AND number = $3`, repositoryID, number)
+		return c, r.Scan(&c.RepositoryID, &c.Number, &c.Comment, &c.Login, &c.Outcome, &c.Answered, instant(&c.At))
+	}, `SELECT repository_id, number, comment, login, outcome, answered, decided_at FROM change_reply WHERE deployment_id = $1 AND repository_id = $2 AND number = $3`, repositoryID, number)
 }
 
 // TakeChangeReply makes a command the caller's to work off; ok is false where it was taken
 // before, by whomever.
 func (tx *Tx) TakeChangeReply(ctx context.Context, r ChangeReply) (ok bool, err error) {
 	n, err := tx.exec(ctx, `INSERT INTO change_reply (deployment_id, repository_id, number, comment, login, outcome, answered, decided_at)
-		VALUES ($1, $2, $3, $4, $5, '', 0, $6) ON CONFLICT (deployment_id, repository_id, number, comment) DO NOTHING`, r.RepositoryID, r.Number, r.Comment, r.Login, tx.now)
+		VALUES ($1, $2, $3, $4, $5, '', 0, $6) ON CONFLICT (deployment_id, repository_id, number, comment) DO NOTHING`, r.RepositoryID, r.Number, r.Comment, r.Login, r.At)
 	return n > 0, err
 }
 
 // NoteChangeReply keeps what came of a command, and whether the host has the answer.
 func (tx *Tx) NoteChangeReply(ctx context.Context, r ChangeReply) error {
-	return tx.write(ctx, `UPDATE change_reply SET outcome = $5, answered = $6 WHERE deployment_id = $1 AND repository_id = $2 AND number = $3 AND comment = $4`,
-		r.RepositoryID, r.Number, r.Comment, r.Outcome, r.Answered)
+	return tx.write(ctx, `UPDATE change_reply SET outcome = $5, answered = $6, decided_at = $7 WHERE deployment_id = $1 AND repository_id = $2 AND number = $3 AND comment = $4`,
+		r.RepositoryID, r.Number, r.Comment, r.Outcome, r.Answered, r.At)
 }
 
 // ChangesWithNews lists open change requests of a repository at which we wrote, and which

@@ -140,14 +140,15 @@ func (tx *Tx) DropChangeComment(ctx context.Context, repositoryID, number, linea
 }
 
 // ClaimChange makes the caller the only one who writes at a change request for a while, or
-// until FreeChange; ok is false where somebody else is it.
-func (tx *Tx) ClaimChange(ctx context.Context, repositoryID, number int64, hold time.Duration) (ok bool, err error) {
+// until FreeChange of until, which no other claim has; ok is false where somebody else is it.
+func (tx *Tx) ClaimChange(ctx context.Context, repositoryID, number int64, hold time.Duration) (until time.Time, ok bool, err error) {
+	until = tx.now.Add(hold)
 	n, err := tx.exec(ctx, `UPDATE change_request SET told_until = $4 WHERE deployment_id = $1 AND repository_id = $2 AND number = $3 AND told_until <= $5`,
-		repositoryID, number, tx.now.Add(hold), tx.now)
-	return n > 0, err
+		repositoryID, number, until, tx.now)
+	return until, n > 0, err
 }
 
-// FreeChange ends what ClaimChange began.
-func (tx *Tx) FreeChange(ctx context.Context, repositoryID, number int64) error {
-	return tx.write(ctx, `UPDATE change_request SET told_until = 0 WHERE deployment_id = $1 AND repository_id = $2 AND number = $3`, repositoryID, number)
+// FreeChange ends what ClaimChange began, and not what somebody else began since.
+func (tx *Tx) FreeChange(ctx context.Context, repositoryID, number int64, until time.Time) error {
+	return tx.write(ctx, `UPDATE change_request SET told_until = 0 WHERE deployment_id = $1 AND repository_id = $2 AND number = $3 AND told_until = $4`, repositoryID, number, until)
 }

@@ -64,7 +64,7 @@ func (tx *Tx) AddConnection(ctx context.Context, c redoubt.Connection, seal func
 	if err != nil {
 		return c, err
 	}
-	if err := tx.checkPeople(ctx, c.People); err != nil {
+	if err := tx.checkPeople(ctx, nil, c.People); err != nil {
 		return c, err
 	}
 	if c.ID, err = tx.newID(ctx, seqConnection); err != nil {
@@ -98,8 +98,11 @@ func peopleOf(c redoubt.Connection) redoubt.HostPeople {
 	return c.People
 }
 
-// checkPeople refuses people of a connection who are no users of the deployment.
-func (tx *Tx) checkPeople(ctx context.Context, people redoubt.HostPeople) error {
+// checkPeople refuses people who are linked anew to who is no user of the deployment. One
+// who was linked and has left holds up no other change.
+func (tx *Tx) checkPeople(ctx context.Context, had, people redoubt.HostPeople) error {
+	people = maps.Clone(people)
+	maps.DeleteFunc(people, func(login, user string) bool { return had[login] == user })
 	if len(people) == 0 {
 		return nil
 	}
@@ -141,7 +144,7 @@ func (tx *Tx) UpdateConnection(ctx context.Context, c redoubt.Connection, sealed
 	}
 	after := before
 	after.Name, after.Follow, after.Replies, after.People = c.Name, c.Follow, cmp.Or(c.Replies, before.Replies), c.People
-	if err := tx.checkPeople(ctx, after.People); err != nil {
+	if err := tx.checkPeople(ctx, before.People, after.People); err != nil {
 		return before, err
 	}
 	image := imageOfConnection(after)

@@ -1,0 +1,240 @@
+package hosts_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestWhoDecidesIsReadWhenItIsDecided: what changed while the host was asked counts.
+func TestWhoDecidesIsReadWhenItIsDecided(t *testing.T) {
+	for name, change := range map[string]func(w *conversation){
+		"turned off": func(w *conversation) { w.let(redoubt.RepliesOff) },
+		"linked no more": func(w *conversation) {
+			_, err := w.keeper.ChangeReplies(w.t.Context(), w.d.ID, storetest.Actor, w.connection.ID, func(_ *redoubt.ReplyPolicy, people redoubt.HostPeople) { people.Remove("octocat") })
+			w.must(err)
+		},
+		"a viewer by now": func(w *conversation) {
+			w.update(func(ctx context.Context, tx *store.Tx) error {
+				m, err := tx.Member(ctx, "ada")
+				if err == nil {
+					err = tx.SetRole(ctx, m.ID, redoubt.RoleViewer)
+				}
+				return err
+			})
+		},
+		"another has the login by now": func(w *conversation) { w.host.ids = map[string]string{"octocat": "id of mallory"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newConversation(t, storetest.New(t, "sqlite"))
+			w.host.meanwhile = func() {
+				w.host.meanwhile = nil
+				change(w)
+			}
+			w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore"})
+			if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err != nil { // it may be worth another try
+				t.Log(err)
+			}
+			same(t, "the decision", w.triage(w.on).State, redoubt.TriageUntriaged)
+		})
+	}
+}
+
+// TestAChangeRequestHoldsUpNoOther, whatever strangers write there.
+func TestAChangeRequestHoldsUpNoOther(t *testing.T) {
+	for name, wrong := range map[string]error{"too many": redoubt.ErrTooLarge, "forbidden": &scm.HostError{Status: 403}, "broken": redoubt.ErrUnavailable} {
+		t.Run(name, func(t *testing.T) {
+			w := newConversation(t, storetest.New(t, "sqlite"))
+			other := w.host.open[0]
+			other.Number = 2
+			w.host.open = append([]redoubt.ChangeRequest{other}, w.host.open...)
+			w.must(w.tell(w.scan(first, w.on, w.other)))
+			w.host.broken = map[int64]error{2: wrong}
+			w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
+			if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
+				t.Error("nobody hears of it")
+			}
+			same(t, "the decision", w.triage(w.on).State, redoubt.TriageFixing)
+		})
+	}
+}
+
+// TestAReplyHoldsUpNoOther: one whose answer gets lost, before one that is fine.
+func TestAReplyHoldsUpNoOther(t *testing.T) {
+	w := newConversation(t, storetest.New(t, "sqlite"))
+	w.host.cut = fmt.Errorf("the line is cut: %w", redoubt.ErrUnavailable)
+	w.host.comments = append(
+		w.host.comments,
+		scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"},
+		scm.Comment{ID: "51", Author: "octocat", Thread: "t2", Path: "a.go", Body: "/redoubt reviewing"},
+	)
+	if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
+		t.Error("nobody hears of it")
+	}
+	same(t, "the first", w.triage(w.on).State, redoubt.TriageFixing)
+	same(t, "the second", w.triage(w.other).State, redoubt.TriageReviewing)
+}
+
+// TestStrangersSilenceNobody: however much who may not write there writes, and whoever else
+// does, who may write is heard.
+func TestStrangersSilenceNobody(t *testing.T) {
+	w := newConversation(t, storetest.New(t, "sqlite"))
+	for i := range 250 {
+		w.host.comments = append(w.host.comments, scm.Comment{ID: fmt.Sprint(1000 + i), Author: "eve", Body: "/redoubt help"})
+	}
+	for i := range 30 {
+		w.host.comments = append(w.host.comments, scm.Comment{ID: fmt.Sprint(2000 + i), Author: fmt.Sprintf("sock%d", i), Body: "/redoubt help"})
+	}
+	w.says(scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
+	same(t, "the decision", w.triage(w.on).State, redoubt.TriageFixing)
+	same(t, "answers", len(w.host.replies), 20+1)
+	same(t, "rows", len(w.replied()), 20+1)
+	w.host.may["eve"] = scm.MayWrite // what was written before that stays nothing
+	w.hook()
+	same(t, "answers", len(w.host.replies), 20+1)
+}
+
+// replied lists what was taken.
+func (w *conversation) replied() (list []store.ChangeReply) {
+	w.t.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.RepositoryByHostID(ctx, w.connection.ID, "1")
+		if err == nil {
+			list, err = tx.ChangeReplies(ctx, r.ID, 3)
+		}
+		return err
+	})
+	return list
+}
+
+// TestTheLastCommandSaysSo: more are not taken, and that is said once.
+func TestTheLastCommandSaysSo(t *testing.T) {
+	w := newConversation(t, storetest.New(t, "sqlite"))
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.RepositoryByHostID(ctx, w.connection.ID, "1")
+		for i := range 198 {
+			_, err2 := tx.TakeChangeReply(ctx, store.ChangeReply{RepositoryID: r.ID, Number: 3, Comment: fmt.Sprint(1000 + i), Login: "octocat", At: w.now})
+			err = errors.Join(err, err2)
+		}
+		return err
+	})
+	for i, c := range []struct {
+		verb, answer string
+		want         redoubt.TriageState
+	}{{"fixing", "Done", redoubt.TriageFixing}, {"reopen", "no more are taken", redoubt.TriageFixing}, {"reopen", "no more are taken", redoubt.TriageFixing}} {
+		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt " + c.verb})
+		same(t, "the decision", w.triage(w.on).State, c.want)
+		if same(t, "answers", len(w.host.replies), min(i+1, 2)); !strings.Contains(w.last(), c.answer) {
+			t.Errorf("answered %q", w.last())
+		}
+	}
+}
+
+// TestWhenCommandsWereWritten: they are taken in that order; those of before our first comment
+// are nothing to us, and those of before another decision are refused.
+func TestWhenCommandsWereWritten(t *testing.T) {
+	w := newConversation(t, storetest.New(t, "sqlite"))
+	for i := range w.host.comments {
+		w.host.comments[i].At = w.now
+	}
+	at := func(id string, after time.Duration, body string) scm.Comment {
+		return scm.Comment{ID: id, Author: "octocat", At: w.now.Add(after), Body: fmt.Sprintf(body, w.on.ID)}
+	}
+	w.says(at("40", -time.Minute, "/redoubt ignore #%d"))
+	same(t, "of before our comment", w.decision(w.on), "untriaged")
+	w.host.comments = append(w.host.comments, at("42", 2*time.Minute, "/redoubt fixing #%d"))
+	w.says(at("41", time.Minute, "/redoubt ignore #%d"))
+	same(t, "the newest", w.triage(w.on).State, redoubt.TriageFixing)
+	same(t, "answers", len(w.host.replies), 2)
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		before := w.triage(w.on)
+		return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{
+			LineageID: w.on.LineageID, At: tx.Now(), By: tx.Actor(), Before: before,
+			After: redoubt.Triage{State: redoubt.TriageReviewing, At: w.now.Add(4 * time.Minute), By: tx.Actor()},
+		}})
+	})
+	w.says(at("43", 3*time.Minute, "/redoubt ignore #%d"))
+	same(t, "of before another decision", w.triage(w.on).State, redoubt.TriageReviewing)
+	if !strings.Contains(w.last(), "after this was written") {
+		t.Errorf("answered %q", w.last())
+	}
+}
+
+// TestFindingsOfOtherProjects on a branch of the same name are none of the change request.
+func TestFindingsOfOtherProjects(t *testing.T) {
+	w := newConversation(t, storetest.New(t, "sqlite"))
+	foreign := w.findIn("acme/web", "rule-c", 1)
+	w.says(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d", foreign.ID)})
+	same(t, "the decision", w.triage(foreign).State, redoubt.TriageUntriaged)
+	if !strings.Contains(w.last(), "none of this change request") {
+		t.Errorf("answered %q", w.last())
+	}
+}
+
+// TestRefusalsOfOurAccount are nobody else's: where it may not ask who may write, nothing is
+// taken until it may; where it may not answer, the answer comes once it may.
+func TestRefusalsOfOurAccount(t *testing.T) {
+	w := newConversation(t, storetest.New(t, "sqlite"))
+	w.host.forbidden = &scm.HostError{Status: 403}
+	w.says(scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore no_time: later"})
+	same(t, "answers", len(w.host.replies), 0)
+	same(t, "rows", len(w.replied()), 0)
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		list, _, err := tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: w.connection.ID, Limit: 9})
+		if !slices.ContainsFunc(list, func(d store.Delivery) bool { return strings.Contains(d.Outcome, "let it administer") }) {
+			t.Errorf("nobody hears why: %+v", list)
+		}
+		return err
+	})
+	w.host.forbidden, w.host.refuses = nil, &scm.HostError{Status: 403}
+	w.hook()
+	same(t, "the decision", w.triage(w.on).State, redoubt.TriageIgnored)
+	before := w.triage(w.on)
+	w.hook()
+	w.host.refuses = nil
+	w.hook()
+	w.hook()
+	same(t, "the decision", w.triage(w.on), before)
+	same(t, "answers", len(w.host.replies), 1)
+}
+
+// TestOneCommandOfAComment: another one in it is not dropped in silence.
+func TestOneCommandOfAComment(t *testing.T) {
+	w := newConversation(t, storetest.New(t, "sqlite"))
+	w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing\n/redoubt assign @me"})
+	if !strings.Contains(w.last(), "only the first command") {
+		t.Errorf("answered %q", w.last())
+	}
+}
+
+// TestAClaimThatIsOver frees nobody else's.
+func TestAClaimThatIsOver(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newConversation(t, s)
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			r, err := tx.RepositoryByHostID(ctx, w.connection.ID, "1")
+			w.must(err)
+			old, ok, err := tx.ClaimChange(ctx, r.ID, 3, 0)
+			same(t, "the first", ok, true)
+			w.must(err)
+			until, ok, err := tx.ClaimChange(ctx, r.ID, 3, time.Minute)
+			same(t, "the second", ok, true)
+			w.must(errors.Join(err, tx.FreeChange(ctx, r.ID, 3, old)))
+			_, ok, err = tx.ClaimChange(ctx, r.ID, 3, time.Minute)
+			same(t, "the third", ok, false)
+			w.must(errors.Join(err, tx.FreeChange(ctx, r.ID, 3, until)))
+			_, ok, err = tx.ClaimChange(ctx, r.ID, 3, time.Minute)
+			same(t, "the fourth", ok, true)
+			return err
+		})
+	})
+}
