@@ -238,3 +238,29 @@ func TestAClaimThatIsOver(t *testing.T) {
 		})
 	})
 }
+
+// TestALinkedUserWhoLeft holds up no other change of the connection; nobody is linked to them
+// anew.
+func TestALinkedUserWhoLeft(t *testing.T) {
+	w := newConversation(t, storetest.New(t, "sqlite"))
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		m, err := tx.Member(ctx, "ada")
+		if err == nil {
+			err = tx.SetRole(ctx, m.ID, redoubt.RoleNone)
+		}
+		return err
+	})
+	off := redoubt.RepliesOff
+	keep, err := w.keeper.AskToChange(t.Context(), w.d.ID, w.connection.ID, redoubt.ConnectionChange{Replies: &off, Credential: &credential})
+	w.must(err)
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		_, err := keep(ctx, tx)
+		return err
+	})
+	same(t, "replies", w.connected().Replies, off)
+	if _, err := w.keeper.ChangeReplies(t.Context(), w.d.ID, storetest.Actor, w.connection.ID, func(_ *redoubt.ReplyPolicy, people redoubt.HostPeople) {
+		w.must(people.Add("new", "ada"))
+	}); err == nil {
+		t.Error("somebody is linked to who left")
+	}
+}
