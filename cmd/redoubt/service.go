@@ -102,10 +102,6 @@ func (s *service) wire(a *app) error {
 	if err != nil {
 		return err
 	}
-	bodies := s.config.BodyCache
-	if bodies == 0 {
-		bodies = quarterOfMemory()
-	}
 	s.jobs = job.New(s.store, map[string]job.Work{server.SBOMJob: s.exportSBOM(a)}, job.Options{Clock: a.clock, Logger: a.log})
 	ring, err := a.keys(s.storage, s.store)
 	if err != nil {
@@ -122,19 +118,10 @@ func (s *service) wire(a *app) error {
 	s.tickets = job.New(s.store, map[string]job.Work{store.TicketJob: s.keeper.CreateTicket}, job.Options{Workers: hostWorkers, Attempts: hosts.TicketAttempts, Abandoned: s.keeper.TicketAbandoned, Clock: a.clock, Logger: a.log})
 	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
-	source, err := s.indexSource()
-	if err != nil {
+	if err := s.openIndex(a); err != nil {
 		return err
 	}
-	findings := index.New(source, index.Options{
-		BodyCache: bodies, Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom},
-		Memory: cmp.Or(s.config.IndexMemory, 2*quarterOfMemory()), Clock: a.clock, Logger: a.log,
-	})
-	s.index = findings
-	s.keeper.Findings = func(ctx context.Context, deploymentID int64) (triage.Selector, error) {
-		return findings.Deployment(ctx, deploymentID)
-	}
-	s.store.OnCommit(findings.Committed)
+	findings := s.index
 	if err := s.openClones(a, ring); err != nil {
 		return err
 	}
@@ -168,6 +155,23 @@ func (s *service) wire(a *app) error {
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})
 	return err
+}
+
+// openIndex makes the index of findings, which follows what is committed.
+func (s *service) openIndex(a *app) error {
+	source, err := s.indexSource()
+	if err != nil {
+		return err
+	}
+	s.index = index.New(source, index.Options{
+		BodyCache: cmp.Or(s.config.BodyCache, quarterOfMemory()), Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom},
+		Memory: cmp.Or(s.config.IndexMemory, 2*quarterOfMemory()), Clock: a.clock, Logger: a.log,
+	})
+	s.keeper.Findings = func(ctx context.Context, deploymentID int64) (triage.Selector, error) {
+		return s.index.Deployment(ctx, deploymentID)
+	}
+	s.store.OnCommit(s.index.Committed)
+	return nil
 }
 
 // hostWorkers are how many speak with code hosts at once, of those that tell, of those

@@ -153,7 +153,7 @@ func (s Server) Check() error {
 		fault("--drain %s is not within 0s and %s: it is as long as a proxy takes to notice", s.Drain, maxDrain)
 	}
 	faults = append(faults, s.checkOIDC()...)
-	faults = append(faults, s.Notifications.check()...)
+	faults = append(faults, s.checkNotifications()...)
 	if s.SessionIdle < 0 || s.SessionMax < 0 {
 		fault("--session-idle %s or --session-max %s is negative", s.SessionIdle, s.SessionMax)
 	}

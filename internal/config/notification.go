@@ -26,7 +26,7 @@ func (n Notifications) NotifyNetworks() (private bool, also []netip.Prefix, err 
 }
 
 // check names what is wrong with the settings.
-func (n Notifications) check() (faults []error) {
+func (n Notifications) checkNotifications() (faults []error) {
 	if _, _, err := n.NotifyNetworks(); err != nil {
 		faults = append(faults, err)
 	}

@@ -24,7 +24,7 @@ func TestNotificationsCheck(t *testing.T) {
 	} {
 		n := works
 		c.change(&n)
-		err := errors.Join(n.check()...)
+		err := errors.Join(n.checkNotifications()...)
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %v, want %q", n, err, c.says)
 		}

@@ -116,14 +116,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	}
 	sum.ScanID, sum.Outcome = scan.ID, scan.Outcome
 	if scan.Outcome != redoubt.ScanApplied {
-		if _, _, err := a.separateEchoes(ctx, sightings); err != nil {
-			return sum, err
-		}
-		if err := a.adviseRecorded(ctx, sightings, inventories); err != nil {
-			return sum, err
-		}
-		u.tellProposals(sum.ProposedMutes)
-		return sum, recordAccount(ctx, s, u, scan.ID, all, nil)
+		return sum, a.recordOnly(ctx, scan.ID, sightings, inventories)
 	}
 	if project, err = s.UpdateProjectByScan(ctx, u.Globs, project.ID, u.Project); err != nil {
 		return Summary{}, err
@@ -131,6 +124,18 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	sum.Project = project.Name
 	a.project, a.scan = project, scan
 	return sum, a.run(ctx, sightings, inventories)
+}
+
+// recordOnly keeps what a scan that changes nothing said.
+func (a *application) recordOnly(ctx context.Context, scanID int64, sightings []Sighting, inventories []redoubt.InventoryStatement) error {
+	if _, _, err := a.separateEchoes(ctx, sightings); err != nil {
+		return err
+	}
+	if err := a.adviseRecorded(ctx, sightings, inventories); err != nil {
+		return err
+	}
+	a.upload.tellProposals(a.sum.ProposedMutes)
+	return recordAccount(ctx, a.s, a.upload, scanID, a.sum.Refusals, nil)
 }
 
 // repeat answers for an upload that is the last one again.

@@ -220,9 +220,12 @@ func reason(err error) string {
 
 // Abandoned is that of job.Options: it ends what waited for a job that failed for good.
 func (n *Notifier) Abandoned(ctx context.Context, j redoubt.Job, reason string) error {
-	var to redoubt.NotificationReceiver
-	if j.Kind != store.DeliverJob || json.Unmarshal(j.Input, &to) != nil {
+	if j.Kind != store.DeliverJob {
 		return nil
+	}
+	var to redoubt.NotificationReceiver
+	if err := json.Unmarshal(j.Input, &to); err != nil {
+		return fmt.Errorf("read whom job %d tells: %w", j.ID, err)
 	}
 	return n.Store.Update(ctx, j.DeploymentID, by, func(ctx context.Context, tx *store.Tx) error {
 		return tx.EndDeliveries(ctx, to, "It was "+reason+".")

@@ -50,20 +50,20 @@ func (m Mail) client() (*mail.Client, error) {
 	return mail.NewClient(m.Host, options...)
 }
 
-// refusedMail is mail that the server will not take later either.
-type refusedMail struct{ error }
+// mailRefusedError is mail that the server will not take later either.
+type mailRefusedError struct{ error }
 
 // Forbidden tells that another try would hardly help.
-func (refusedMail) Forbidden() bool { return true }
+func (mailRefusedError) Forbidden() bool { return true }
 
 // mail sends a person one mail of messages.
 func (d *delivery) mail(ctx context.Context, list []redoubt.Notification) error {
 	if !d.Mail.Works() {
-		return refusedMail{errors.New("this server sends no mail: whoever runs it sets --smtp-host and --smtp-from")}
+		return mailRefusedError{errors.New("this server sends no mail: whoever runs it sets --smtp-host and --smtp-from")}
 	}
 	letter, err := d.letter(list)
 	if err != nil {
-		return refusedMail{err}
+		return mailRefusedError{err}
 	}
 	client, err := d.Mail.client()
 	if err != nil {
@@ -71,7 +71,7 @@ func (d *delivery) mail(ctx context.Context, list []redoubt.Notification) error 
 	}
 	err = client.DialAndSendWithContext(ctx, letter)
 	if refused, ok := errors.AsType[*mail.SendError](err); ok && !refused.IsTemp() && refused.ErrorCode() >= 500 {
-		return refusedMail{err}
+		return mailRefusedError{err}
 	}
 	return err
 }

@@ -195,7 +195,7 @@ func texts(v any) string {
 		var b strings.Builder
 		for name, one := range v {
 			if name == "type" {
-				b.WriteString(fmt.Sprintf("%q ", one))
+				fmt.Fprintf(&b, "%q ", one)
 				continue
 			}
 			b.WriteString(texts(one))

@@ -228,7 +228,7 @@ func noisyConnection(ctx context.Context, tx *store.Tx) error {
 		err = tx.PutChangeComment(ctx, store.ChangeComment{RepositoryID: list[0].ID, Number: 1, HostID: "1", Body: "noise"})
 	}
 	if err == nil {
-		_, err = tx.TakeChangeReply(ctx, store.ChangeReply{RepositoryID: list[0].ID, Number: 1, Comment: "1", Login: "noise"})
+		_, err = tx.TakeChangeReply(ctx, store.ChangeReply{RepositoryID: list[0].ID, Number: 1, Comment: "1", Login: "noise", At: tx.Now()})
 	}
 	if err == nil {
 		_, err = tx.AddDelivery(ctx, store.Delivery{ConnectionID: c.ID, Delivery: "1", Event: "push"})
