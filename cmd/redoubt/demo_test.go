@@ -42,7 +42,7 @@ func testDemoIsWhole(t *testing.T, st *store.Store) {
 			t.Errorf("%s: %v", c.Check, c.Faults)
 		}
 	}
-	if len(report.Checks) != 8 {
+	if len(report.Checks) != 9 {
 		t.Errorf("checked was %+v", report.Checks)
 	}
 }

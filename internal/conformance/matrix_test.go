@@ -40,6 +40,10 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 	scan := map[string]string{"scanId": all(t, w.api().Scans(t.Context(), w.deployment.Slug, api.SearchScansRequest{}))[0].ID}
 	ticket := map[string]string{"ticketId": fmt.Sprint(w.ticketOnly(t, w.code[0].ID))}
 	telling := w.told(t, "ours")
+	ruleOf := func(told map[string]string) map[string]string {
+		return map[string]string{"notificationRuleId": told["notificationRuleId"]}
+	}
+	rule := ruleOf(telling)
 	return map[string]probe{
 		"ping":                       {},
 		"listDeployments":            {},
@@ -131,12 +135,12 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 
 		"listNotificationRules":    {},
 		"createNotificationRule":   {body: w.webhook("created")},
-		"getNotificationRule":      {ours: telling},
-		"updateNotificationRule":   {ours: telling, body: object{}},
-		"deleteNotificationRule":   {ours: w.told(t, "deleted")},
-		"testNotificationRule":     {ours: telling},
-		"rotateNotificationSecret": {ours: telling},
-		"listNotifications":        {ours: telling},
+		"getNotificationRule":      {ours: rule},
+		"updateNotificationRule":   {ours: rule, body: object{}},
+		"deleteNotificationRule":   {ours: ruleOf(w.told(t, "deleted"))},
+		"testNotificationRule":     {ours: rule},
+		"rotateNotificationSecret": {ours: rule},
+		"listNotifications":        {ours: rule},
 		"resendNotification":       {ours: w.told(t, "resent")},
 	}
 }
@@ -173,6 +177,7 @@ func eachRoute(t *testing.T, w *world, test func(t *testing.T, r server.Route, p
 func testTokens(t *testing.T, w *world) {
 	tokens := w.badTokens(t)
 	eachRoute(t, w, func(t *testing.T, r server.Route, p probe) {
+		w.clock.Advance(time.Minute) // an address may bring so many wrong tokens in a time
 		call := func(token string) answer {
 			return w.send(t, request{method: r.Method, path: address(r.Pattern, w.deployment.Slug, p.ours) + p.query, token: token, body: p.body})
 		}

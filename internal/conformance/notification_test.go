@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
@@ -37,10 +38,13 @@ func (s *site) webhook(name string) object {
 	return object{"name": name, "events": []string{"new_finding"}, "channel": "webhook", "url": listener.URL + "/secret-path"}
 }
 
+// tellings number the rules that told makes, whose names are taken once.
+var tellings atomic.Int64
+
 // told is a rule that told something, and that.
 func (s *site) told(t testing.TB, name string) map[string]string {
 	t.Helper()
-	rule := post[api.NotificationRuleResponse](t, s, "notification-rules", s.webhook(name)).Rule
+	rule := post[api.NotificationRuleResponse](t, s, "notification-rules", s.webhook(fmt.Sprint(name, " ", tellings.Add(1)))).Rule
 	sent := post[api.TestNotificationRuleResponse](t, s, fmt.Sprint("notification-rules/", rule.ID, "/test"), nil).Notifications[0]
 	return map[string]string{"notificationRuleId": fmt.Sprint(rule.ID), "notificationId": fmt.Sprint(sent.ID)}
 }

@@ -230,6 +230,7 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	}
 	for _, id := range taken {
 		bob.open("/findings/" + id)
+		bob.settled()
 		bob.do(chromedp.Click(`.decide button[value="fixing"]`))
 		bob.until(doneText + `.includes("1 finding set to fixing")`)
 	}

@@ -19,6 +19,7 @@ type findingDetail struct {
 	Product  product
 	Own      string // its permalink
 	Back     string // where deciding about it leads
+	Shut     string // the list without it; empty where it stands alone
 	Code     []codeLine
 	CodeOf   string      // where and when the code was, if that is not here and now
 	NoCode   string      // why there is no code
@@ -87,6 +88,18 @@ func (req *request) showFinding() error {
 	return req.show(http.StatusOK, pageView{Template: "finding", Title: d.Title(), Section: d.Product.Section, Data: d, Part: "panel"})
 }
 
+// without is an address without a parameter; empty where it has none of that name.
+func without(address, name string) string {
+	u, err := url.Parse(address)
+	if err != nil || !u.Query().Has(name) {
+		return ""
+	}
+	q := u.Query()
+	q.Del(name)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
 // local reports whether an address is below the viewer's deployment.
 func (req *request) local(address string) bool {
 	u, err := url.Parse(address)
@@ -96,7 +109,7 @@ func (req *request) local(address string) bool {
 // detail gathers what there is of a finding. One that no list shows any more,
 // as its rule or branch is gone, still answers to its id.
 func (req *request) detail(view *index.View, id int64, back string) (*findingDetail, error) {
-	d := &findingDetail{Back: back, Own: req.to("/findings/" + decimal(id))}
+	d := &findingDetail{Back: back, Shut: without(back, "finding"), Own: req.to("/findings/" + decimal(id))}
 	var o store.Occurrence
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if o, err = tx.Finding(ctx, id); err != nil {

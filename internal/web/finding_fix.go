@@ -24,33 +24,59 @@ func upgradeOf(f shownFinding) *upgrade {
 		return nil
 	}
 	to := strings.TrimPrefix(nearestFix(f), "v")
-	if !plainWord.MatchString(d.Package) || !plainWord.MatchString(to) {
-		return nil // nothing that a shell could take for more than a name
+	if !plainVersion.MatchString(to) || !plainVersion.MatchString(d.Version) || !plainName(d.Ecosystem).MatchString(d.Package) {
+		return nil // nothing that a shell or a package manager could take for more
 	}
 	u := &upgrade{}
 	if u.In = path.Dir(f.Location.FilePath); u.In == "." {
 		u.In = ""
 	}
 	name := path.Base(f.Location.FilePath)
-	if fits, _ := path.Match("*requirements*.txt", name); fits {
+	if fits, _ := path.Match("*requirements*.txt", name); fits && d.Ecosystem == "pypi" {
 		u.Line = d.Package + "==" + to
 		return u
 	}
-	commands := upgradeCommands[name]
-	text := commands.direct
-	if d.Transitivity != "direct" {
-		text = commands.transitive
+	c := upgradeCommands[name]
+	text := c.direct
+	switch {
+	case c.ecosystem != d.Ecosystem:
+		return nil
+	case c.ecosystem == "gomod" && d.Package == "stdlib":
+		text = "go get go@VERSION"
+	case d.Transitivity != "direct":
+		text = c.transitive
 	}
 	if text == "" {
 		return nil
 	}
-	u.Command = strings.NewReplacer("PACKAGE", d.Package, "VERSION", to).Replace(text)
+	u.Command = strings.NewReplacer("PACKAGE", d.Package, "INSTALLED", strings.TrimPrefix(d.Version, "v"), "VERSION", to).Replace(text)
 	return u
 }
 
-// plainWord is a name or version that stands in a command without quotes. An option is
-// none.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9@_][A-Za-z0-9@._/+:-]{0,213}$`)
+// plainVersion is a version that stands in a command without quotes.
+var plainVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,99}$`)
+
+// Names that stand in a command without quotes and are nothing but names: no option, and
+// no address that a package manager would fetch from. Only npm, Composer and Go have names
+// of several parts.
+var (
+	plainWord     = regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z._-]{0,213}$`)
+	npmName       = regexp.MustCompile(`^(@[0-9A-Za-z_][0-9A-Za-z._-]*/)?[0-9A-Za-z_][0-9A-Za-z._-]{0,213}$`)
+	composerName  = regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z._-]*/[0-9A-Za-z_][0-9A-Za-z._-]{0,213}$`)
+	goModulesName = regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z._~-]*(/[0-9A-Za-z_][0-9A-Za-z._~-]*){0,20}$`)
+)
+
+func plainName(ecosystem string) *regexp.Regexp {
+	switch ecosystem {
+	case "npm":
+		return npmName
+	case "composer":
+		return composerName
+	case "gomod":
+		return goModulesName
+	}
+	return plainWord
+}
 
 // nearestFix is the first safe version after the installed one; empty for none.
 func nearestFix(f shownFinding) (nearest string) {
@@ -66,23 +92,21 @@ func nearestFix(f shownFinding) (nearest string) {
 	return nearest
 }
 
-// upgradeCommands are what package managers take, by the file that they write. Where
-// one cannot set the version of what others ask for, there is no command for it.
-var upgradeCommands = map[string]struct{ direct, transitive string }{
-	"package-lock.json":   {"npm install PACKAGE@VERSION", "npm update PACKAGE"},
-	"npm-shrinkwrap.json": {"npm install PACKAGE@VERSION", "npm update PACKAGE"},
-	"yarn.lock":           {"yarn add PACKAGE@VERSION", ""},
-	"pnpm-lock.yaml":      {"pnpm add PACKAGE@VERSION", ""},
-	"bun.lock":            {"bun add PACKAGE@VERSION", ""},
-	"go.mod":              {"go get PACKAGE@vVERSION", "go get PACKAGE@vVERSION"},
-	"go.sum":              {"go get PACKAGE@vVERSION", "go get PACKAGE@vVERSION"},
-	"Cargo.lock":          {"cargo update PACKAGE --precise VERSION", "cargo update PACKAGE --precise VERSION"},
-	"Gemfile.lock":        {"bundle update PACKAGE --conservative", "bundle update PACKAGE --conservative"},
-	"composer.lock":       {"composer require PACKAGE:^VERSION", "composer update PACKAGE"},
-	"poetry.lock":         {"poetry add PACKAGE@^VERSION", "poetry update PACKAGE"},
-	"uv.lock":             {"uv lock --upgrade-package PACKAGE==VERSION", "uv lock --upgrade-package PACKAGE==VERSION"},
-	"Pipfile.lock":        {"pipenv upgrade PACKAGE==VERSION", "pipenv upgrade PACKAGE==VERSION"},
-	"packages.lock.json":  {"dotnet add package PACKAGE --version VERSION", ""},
-	"mix.lock":            {"mix deps.update PACKAGE", "mix deps.update PACKAGE"},
-	"pubspec.lock":        {"dart pub upgrade PACKAGE", "dart pub upgrade PACKAGE"},
+// upgradeCommands are what package managers take, by the file that they write. Where one
+// cannot set the version of what others ask for, or would move the package among those
+// that production needs, there is none.
+var upgradeCommands = map[string]struct{ ecosystem, direct, transitive string }{
+	"package-lock.json":   {"npm", "npm install PACKAGE@VERSION", "npm update PACKAGE"},
+	"npm-shrinkwrap.json": {"npm", "npm install PACKAGE@VERSION", "npm update PACKAGE"},
+	"pnpm-lock.yaml":      {"npm", "pnpm update PACKAGE@VERSION", ""},
+	"go.mod":              {"gomod", "go get PACKAGE@vVERSION", "go get PACKAGE@vVERSION"},
+	"Cargo.lock":          {"cargo", "cargo update PACKAGE@INSTALLED --precise VERSION", "cargo update PACKAGE@INSTALLED --precise VERSION"},
+	"Gemfile.lock":        {"gem", "bundle update PACKAGE --conservative", "bundle update PACKAGE --conservative"},
+	"composer.lock":       {"composer", "composer update PACKAGE", "composer update PACKAGE"},
+	"poetry.lock":         {"pypi", "poetry update PACKAGE", "poetry update PACKAGE"},
+	"uv.lock":             {"pypi", "uv lock --upgrade-package PACKAGE==VERSION", "uv lock --upgrade-package PACKAGE==VERSION"},
+	"Pipfile.lock":        {"pypi", "pipenv update PACKAGE", "pipenv update PACKAGE"},
+	"packages.lock.json":  {"nuget", "dotnet add package PACKAGE --version VERSION", ""},
+	"mix.lock":            {"mix", "mix deps.update PACKAGE", "mix deps.update PACKAGE"},
+	"pubspec.lock":        {"pub", "dart pub upgrade PACKAGE", "dart pub upgrade PACKAGE"},
 }

@@ -20,7 +20,14 @@ import (
 // press sends keys to the page.
 func (b *browser) press(keys string) {
 	b.t.Helper()
+	b.settled()
 	b.do(chromedp.KeyEvent(keys))
+}
+
+// settled waits until decisions are taken again after a finding has come.
+func (b *browser) settled() {
+	b.t.Helper()
+	b.until(`!("settling" in document.documentElement.dataset)`)
 }
 
 // until waits for an expression to hold, on whatever page is there by then and has been read
@@ -88,10 +95,49 @@ func TestTriageByKeyboard(t *testing.T) {
 	b.press("m")
 	b.until(`document.activeElement.name === "note"`)
 	b.press("for the next one")
+	b.settled()
 	b.do(chromedp.Click(`.more button[value="note"]`))
 	b.until(`document.querySelector(".done")?.textContent.includes("Comment added to 1 finding") && ` + scripted)
 	b.press("o")
 	b.until(`document.querySelector(".done")?.textContent.includes("1 finding set to reopened")`)
+}
+
+// A key that is held, or pressed twice, decides about one finding, and keys can be off.
+func TestKeysDecideOnce(t *testing.T) {
+	s := demoSite(t)
+	b := s.browse(1440, 900)
+	b.open("/findings")
+	b.press("j")
+	b.until(panelID)
+	b.settled()
+	held := `dispatchEvent(new KeyboardEvent("keydown", {key: "f", bubbles: true, repeat: REPEAT}))`
+	send := func(repeat string) {
+		b.run(`document.body.` + strings.Replace(held, "REPEAT", repeat, 1))
+	}
+	send("true")
+	if read[bool](b, `!!document.querySelector("[data-sent]")`) {
+		t.Error("a key that is held decides")
+	}
+	b.run(`document.documentElement.dataset.settling = ""`)
+	send("false")
+	b.run(`document.querySelector('.footer [data-key="r"]').click()`)
+	if read[bool](b, `!!document.querySelector("[data-sent]")`) {
+		t.Error("a finding that has just come is decided about")
+	}
+	b.run(`delete document.documentElement.dataset.settling`)
+	b.press("?")
+	b.do(chromedp.Click(`[data-keys-toggle]`))
+	b.press(kb.Escape)
+	send("false")
+	if read[bool](b, `!!document.querySelector("[data-sent]")`) {
+		t.Error("keys that are off decide")
+	}
+	b.run(`document.querySelector("[data-keys-toggle]").click()`)
+	send("false")
+	b.until(`document.querySelector(".done")?.textContent.includes("1 finding set to fixing")`)
+	if n := s.view().Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusFixing}}); n != 1 {
+		t.Errorf("%d are being fixed", n)
+	}
 }
 
 // scripted holds once the page's own script has run.
@@ -270,6 +316,7 @@ func TestWithoutScripts(t *testing.T) {
 	if err != nil || !strings.Contains(text, "1 finding set to reviewing") {
 		t.Errorf("%q, %v", text, err)
 	}
+	b.do(chromedp.WaitVisible(`#filters`), chromedp.Click(`#panel [data-shut]`), chromedp.WaitNotPresent(`#panel .finding`))
 	if a := s.get("/findings?status=reviewing"); a.StatusCode != http.StatusOK || total(t, a.text) != "1" {
 		t.Errorf("%s are being reviewed", total(t, a.text))
 	}

@@ -66,7 +66,11 @@ func (req *request) previewTriage() error {
 	if err != nil {
 		return redoubt.Invalid("query", "is no query")
 	}
-	if groups := form["group"]; len(groups) > 0 { // of a list that is grouped
+	groups, grouped := form["group"], form.Get("grouped") != "" // the list is
+	if grouped && len(groups) == 0 {
+		return redoubt.Invalid("group", "nothing is selected: pick groups")
+	}
+	if len(groups) > 0 {
 		q[groupFacet(q.Get("group"))] = groups
 	}
 	s, err := req.searched(productOf(t), q)
@@ -78,7 +82,7 @@ func (req *request) previewTriage() error {
 		p.Back = back
 	}
 	filter := s.filter
-	all := form.Get("all") != "" || form.Get("tickets") != "" && len(form["id"]) == 0
+	all := grouped || form.Get("all") != "" || form.Get("tickets") != "" && len(form["id"]) == 0
 	if !all {
 		filter, err = picked(t, form["id"])
 		if err != nil {

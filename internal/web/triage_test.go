@@ -306,7 +306,7 @@ func TestTriageOfGroups(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/findings?group=rule&severities=high")
 	says(t, page, `name="group" value="B324"`, "SQL text is made with fmt.Sprintf. Use placeholders.")
-	form := url.Values{"type": {"sast"}, "query": {"group=rule&severities=high"}, "all": {"1"}, "group": {"B324", "CKV_AWS_3"}, "back": {"/orgs/acme/findings?group=rule&severities=high"}}
+	form := url.Values{"type": {"sast"}, "query": {"group=rule&severities=high"}, "grouped": {"1"}, "group": {"B324", "CKV_AWS_3"}, "back": {"/orgs/acme/findings?group=rule&severities=high"}}
 	preview := s.post("/triage/preview", form)
 	want := s.view().Count(redoubt.FindingFilter{
 		IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Severities: []redoubt.Severity{redoubt.SeverityHigh}, Rules: []string{"B324", "CKV_AWS_3"},
@@ -320,6 +320,10 @@ func TestTriageOfGroups(t *testing.T) {
 	done := s.follow("/triage", decision)
 	says(t, done, strconv.Itoa(want)+" findings set to ignored")
 	lacks(t, done, `value="B324"`)
+	form.Del("group")
+	if a := s.post("/triage/preview", form); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, "pick groups") {
+		t.Errorf("no group is all of them: %d %s", a.StatusCode, a.text)
+	}
 	form.Set("query", "group=project")
 	form["group"] = []string{"acme/gateway"}
 	want = s.view().Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Projects: []string{"acme/gateway"}})

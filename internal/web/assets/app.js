@@ -27,6 +27,15 @@
   const rows = () => all("[data-row]");
   const current = () => one("[data-row].current");
   const placeKey = "row:" + location.pathname;
+  // For a moment after a finding is there nothing is decided about it: the key or click
+  // that decided about the one before may still be held, or come twice.
+  let settling;
+  const settle = () => {
+    root.dataset.settling = "";
+    clearTimeout(settling);
+    settling = setTimeout(() => { delete root.dataset.settling; }, 400);
+  };
+  settle();
   // What the panel shows and what is current are two things while the network is
   // slow: nothing can be decided about in between, and a sign says that it loads.
   let loading;
@@ -34,6 +43,7 @@
     panel.replaceChildren(...content);
     panel.scrollTop = 0;
     ready(panel);
+    settle();
   };
   const unreachable = (row) => {
     const said = document.createElement("div"), again = document.createElement("button");
@@ -156,29 +166,44 @@
     a: () => place() && one('[data-key="a"], [data-take]', place())?.click(),
     m: more,
     u: () => one(".done form button")?.click(),
-    F: () => one(".explore")?.classList.toggle("filtering"),
+    F: () => {
+      const open = one(".explore")?.classList.toggle("filtering");
+      one("[data-filters]")?.setAttribute("aria-expanded", open);
+    },
     Enter: () => { const link = current() && one("[data-open]", current()); if (link) location.href = link.dataset.open; },
     Escape: () => {
       const menu = one("details.menu[open], .footer .more[open]");
-      if (menu) menu.open = false;
-      else close();
+      if (!menu) return close();
+      menu.open = false;
+      one("summary", menu).focus();
     },
   };
+  // Keys may be off, for who speaks to the browser or presses one by mistake.
+  const noKeys = () => { try { return localStorage.getItem("keys") === "off"; } catch { return false; } };
+  const sayKeys = () => { for (const el of all("[data-keys-toggle]")) el.textContent = noKeys() ? "Turn keys on" : "Turn keys off"; };
 
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || typing(e.target) || one("dialog[open]")) return;
     const act = keys[e.key];
-    if (!act || e.key === "Enter" && e.target !== document.body) return;
+    if (!act || e.key === "Enter" && e.target !== document.body || noKeys() && !/^(Escape|\?)$/.test(e.key)) return;
     e.preventDefault();
+    if (e.repeat && !/^[jk]$/.test(e.key) || "settling" in root.dataset && /^[froau1-4]$/.test(e.key)) return;
     act();
   });
   document.addEventListener("click", (e) => {
     if (e.target.closest("[data-theme-toggle]")) toggleTheme();
     if (e.target.closest("[data-help]")) keys["?"]();
-    if (e.target.closest("[data-shut]")) close();
+    if (e.target.closest("[data-shut]")) { e.preventDefault(); close(); }
+    if (e.target.closest("[data-keys-toggle]")) {
+      try { localStorage.setItem("keys", noKeys() ? "on" : "off"); } catch { /* they stay as they are */ }
+      sayKeys();
+    }
     if (e.target.closest("[data-filters]")) keys.F();
     const copy = e.target.closest("[data-copy]");
-    if (copy) navigator.clipboard.writeText(one("pre", copy.parentElement).textContent).then(() => { copy.textContent = "Copied"; }, () => { copy.textContent = "Select it and copy"; });
+    if (copy) { // pages that came without TLS have no clipboard
+      const written = navigator.clipboard?.writeText(one("pre", copy.parentElement).textContent) ?? Promise.reject();
+      written.then(() => { copy.textContent = "Copied"; }, () => { copy.textContent = "Select it and copy"; });
+    }
     const link = e.target.closest("[data-row] [data-open]");
     if (link && !e.ctrlKey && !e.metaKey && !e.shiftKey) {
       e.preventDefault();
@@ -201,7 +226,8 @@
   // back button may send again.
   document.addEventListener("submit", (e) => {
     if (e.defaultPrevented || e.target.method !== "post") return;
-    if (e.target.hasAttribute("data-sent") || e.target.closest("[aria-busy]")) e.preventDefault();
+    const early = "settling" in root.dataset && e.target.matches("[data-decision], .take");
+    if (early || e.target.hasAttribute("data-sent") || e.target.closest("[aria-busy]")) e.preventDefault();
     else e.target.setAttribute("data-sent", "");
   });
   addEventListener("pageshow", () => { for (const form of all("[data-sent]")) form.removeAttribute("data-sent"); });
@@ -255,10 +281,11 @@
 
   const ready = (from) => {
     localTimes(from);
-    for (const el of all("[data-theme-toggle], [data-help], [data-narrow], [data-filters], [data-copy]", from)) el.hidden = false;
+    for (const el of all("[data-theme-toggle], [data-help], [data-narrow], [data-filters], [data-copy], [data-keys-toggle]", from)) el.hidden = false;
   };
   ready(document);
   tell();
+  sayKeys();
   current()?.scrollIntoView({ block: "nearest" });
   const walk = Number(sessionStorage.getItem(walkKey) ?? 0);
   sessionStorage.removeItem(walkKey);
