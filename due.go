@@ -3,6 +3,7 @@ package redoubt
 import (
 	"fmt"
 	"iter"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -123,12 +124,13 @@ func StopsOf(t Triage) Stops {
 }
 
 // StopChange is what a decision adds to the stops of a lineage: nothing, the beginning
-// of a stop or its end.
+// of a stop or its end. Both are when it was made: what it says may be older, such as
+// where an earlier decision is restored.
 func StopChange(before, after Triage, at time.Time) (add Stops, begins bool) {
 	was, is := before.State == TriageIgnored, after.State == TriageIgnored
 	switch {
 	case is && !was:
-		return stopBegins(after.At), true
+		return stopBegins(at), true
 	case was && !is:
 		return Stops(strconv.FormatInt(at.UnixMicro(), 10) + " "), false
 	}
@@ -149,17 +151,23 @@ func (s Stops) each() iter.Seq2[int64, int64] {
 	}
 }
 
-// DueClock is when the days of an open finding began to count, in microseconds since
-// 1970: when it came to its ref, came back, or was silenced in the code no more; and
-// later by as long as it was ignored since (semantics §10).
+// DueClock is when the days of a finding began to count, in microseconds since 1970:
+// when it came to its ref, came back, or was silenced in the code no more; and later
+// by as long as it was ignored since, until it was fixed (semantics §10). Time that
+// several stops cover counts once.
 func DueClock(relevantSince, stateUpdatedAt int64, state State, stops Stops) int64 {
-	start := relevantSince
-	if state == Unresolved {
+	start, end := relevantSince, int64(math.MaxInt64)
+	switch state {
+	case Unresolved:
 		start = max(start, stateUpdatedAt)
+	case Fixed:
+		end = stateUpdatedAt
 	}
-	clock := start
+	clock, covered := start, start
 	for from, to := range stops.each() {
-		clock += max(to-max(from, start), 0)
+		from, to = max(from, covered), min(to, end)
+		clock += max(to-from, 0)
+		covered = max(covered, to)
 	}
 	return clock
 }

@@ -63,6 +63,9 @@ func TestDueClock(t *testing.T) {
 		{"ignored when it came to this branch", 10, 0, Unresolved, "8-12 ", 12},
 		{"ignored, fixed and back", 30, 30, Unresolved, "12-15 ", 30},
 		{"ignored now", 10, 0, Unresolved, "12-15 20-", 13},
+		{"ignored twice at once", 10, 0, Unresolved, "12-15 12-18 13-14 ", 16},
+		{"ignored before it was fixed", 10, 20, Fixed, "12-15 ", 13},
+		{"ignored until after it was fixed", 10, 14, Fixed, "12-15 16-19 ", 12},
 		{"what is no stop", 10, 0, Unresolved, "x-15 12 9-3 - 12-14 ", 12},
 	} {
 		if got := DueClock(c.relevant, c.stateAt, c.state, c.stops); got != c.want {
@@ -79,9 +82,9 @@ func TestStopChange(t *testing.T) {
 		before, after TriageState
 		want          Stops
 	}{
-		{TriageUntriaged, TriageIgnored, "5-"},
-		{TriageFixing, TriageIgnored, "5-"},
-		{TriageReopened, TriageIgnored, "5-"},
+		{TriageUntriaged, TriageIgnored, "9-"},
+		{TriageFixing, TriageIgnored, "9-"},
+		{TriageReopened, TriageIgnored, "9-"},
 		{TriageIgnored, TriageReopened, "9 "},
 		{TriageIgnored, TriageFixing, "9 "},
 		{TriageIgnored, TriageUntriaged, "9 "},
@@ -92,6 +95,25 @@ func TestStopChange(t *testing.T) {
 		if got, _ := StopChange(triage(c.before), triage(c.after), later); got != c.want {
 			t.Errorf("from %s to %s: %q, want %q", c.before, c.after, got, c.want)
 		}
+	}
+}
+
+// TestAnUndoneReopeningStopsTheClockOnce ignores, reopens, takes that back and reopens
+// again: the decision that an undo restores is as old as it was.
+func TestAnUndoneReopeningStopsTheClockOnce(t *testing.T) {
+	at := func(n int64) time.Time { return time.UnixMicro(n) }
+	ignored, untriaged := Triage{State: TriageIgnored, At: at(20)}, Triage{State: TriageUntriaged}
+	reopened := func(n int64) Triage { return Triage{State: TriageReopened, At: at(n)} }
+	var stops Stops
+	for _, d := range []struct {
+		before, after Triage
+		at            int64
+	}{{untriaged, ignored, 20}, {ignored, reopened(30), 30}, {reopened(30), ignored, 34}, {ignored, reopened(40), 40}} {
+		add, _ := StopChange(d.before, d.after, at(d.at))
+		stops += add
+	}
+	if got := DueClock(10, 0, Unresolved, stops); got != 10+10+6 {
+		t.Errorf("%q: the clock began on %d, want %d", stops, got, 26)
 	}
 }
 

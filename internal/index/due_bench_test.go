@@ -34,12 +34,12 @@ func (s dueBulk) Feed(ctx context.Context, deployment, since int64, take func(*r
 // BenchmarkDue asks by due dates, each beside the same list by age.
 func BenchmarkDue(b *testing.B) {
 	for _, kind := range []string{"plain", "every clock moved"} {
-		x := New(dueBulk{&bulk{n: 1_000_000, version: 1}, kind == "plain"}, Options{BodyCache: 4 << 30})
+		now := bulkBegin.AddDate(1, 6, 0)
+		x := New(dueBulk{&bulk{n: 1_000_000, version: 1}, kind == "plain"}, Options{BodyCache: 4 << 30, Clock: func() time.Time { return now }})
 		v, err := x.Deployment(b.Context(), tenant)
 		if err != nil {
 			b.Fatal(err)
 		}
-		now := bulkBegin.AddDate(1, 6, 0)
 		byAge := ListQuery{Filter: openOnPrimary, Order: Oldest, Size: 50, Now: now}
 		list := func(change func(*ListQuery)) func() {
 			q := byAge

@@ -27,24 +27,10 @@ type DueTargets struct {
 	Tag      map[string]DueTarget
 }
 
-// Add sums up targets of several issue types.
-func (t *DueTargets) Add(o DueTargets) {
-	for severity := range t.Severity {
-		t.Severity[severity].add(o.Severity[severity])
-	}
-	if t.Tag == nil {
-		t.Tag = map[string]DueTarget{}
-	}
-	for tag, target := range o.Tag {
-		sum := t.Tag[tag]
-		sum.add(target)
-		t.Tag[tag] = sum
-	}
-}
-
 // DueTargets measures the findings that a filter selects: what was fixed since a time, by
-// the days that policies give now, and what is overdue as of the view. The filter's
-// statuses are for the caller to leave out.
+// the days that policies give now, and what is overdue as of the view. What was ignored
+// when it was gone was not fixed by anyone, and is left out. The filter's statuses are for
+// the caller to leave out.
 func (v *View) DueTargets(f redoubt.FindingFilter, since time.Time) (out DueTargets) {
 	v.read(f.IssueType, func(s *state, p *partition) {
 		d := s.duesOf(p)
@@ -53,33 +39,53 @@ func (v *View) DueTargets(f redoubt.FindingFilter, since time.Time) (out DueTarg
 		}
 		rows := s.selected(p, &f)
 		byProject := map[uint32]DueTarget{}
-		count := func(r *row, one DueTarget) {
-			out.Severity[r.severity].add(one)
-			sum := byProject[r.project]
-			sum.add(one)
-			byProject[r.project] = sum
-		}
-		from := since.UnixMicro()
-		fixed := roaring.FastAnd(rows, p.closedSince(dayOf(from)), p.readBitmap(byStatus, uint32(redoubt.StatusFixed)))
-		for _, c := range d.classes {
-			for ordinal := range roaring.Values(roaring.And(fixed, c.all)) {
-				r := &p.rows[ordinal]
-				if r.stateAt < from {
-					continue
-				}
-				one := DueTarget{Fixed: 1}
-				if int(dayOf(r.stateAt)) <= int(r.clockDay())+c.days {
-					one.InTime = 1
-				}
-				count(r, one)
-			}
-		}
-		for ordinal := range roaring.Values(roaring.And(rows, d.between(p, firstDueDay, v.Today()))) {
-			count(&p.rows[ordinal], DueTarget{Overdue: 1})
-		}
+		p.addFixed(&out, byProject, d, rows, since.UnixMicro())
+		s.addOverdue(p, &out, byProject, roaring.And(rows, d.between(p, firstDueDay, v.Today())))
 		out.Tag = s.targetsByTag(byProject)
 	})
 	return out
+}
+
+// addFixed counts those of some rows that were fixed since a time.
+func (p *partition) addFixed(out *DueTargets, sums map[uint32]DueTarget, d *dues, rows *roaring.Bitmap, from int64) {
+	fixed := roaring.FastAnd(rows, p.closedSince(dayOf(from)), p.readBitmap(byStatus, uint32(redoubt.StatusFixed)))
+	for _, c := range d.classes {
+		for ordinal := range roaring.Values(roaring.And(fixed, c.all)) {
+			r := &p.rows[ordinal]
+			if r.stateAt < from || redoubt.TriageState(r.triage) == redoubt.TriageIgnored {
+				continue
+			}
+			one := DueTarget{Fixed: 1}
+			if int(dayOf(r.stateAt)) <= int(r.clockDay())+c.days {
+				one.InTime = 1
+			}
+			out.Severity[r.severity].add(one)
+			sum := sums[r.project]
+			sum.add(one)
+			sums[r.project] = sum
+		}
+	}
+}
+
+// addOverdue counts rows that are overdue, none by itself: there may be very many. Of
+// projects, those with tags are asked for.
+func (s *state) addOverdue(p *partition, out *DueTargets, sums map[uint32]DueTarget, overdue *roaring.Bitmap) {
+	if overdue.IsEmpty() {
+		return
+	}
+	for severity := range out.Severity {
+		out.Severity[severity].Overdue += int(overdue.AndCardinality(p.readBitmap(bySeverity, uint32(severity))))
+	}
+	for n, project := range s.projects.entries {
+		if project == nil || len(project.tags) == 0 {
+			continue
+		}
+		if count := overdue.AndCardinality(p.readBitmap(byProject, uint32(n))); count > 0 {
+			sum := sums[uint32(n)]
+			sum.Overdue += int(count)
+			sums[uint32(n)] = sum
+		}
+	}
 }
 
 // targetsByTag sums up what projects of the same tag have.

@@ -56,12 +56,20 @@ func (w *world) naiveTarget(f redoubt.IndexedFinding) (day time.Time, dated bool
 	if f.State == redoubt.Unresolved && f.StateUpdatedAt.After(start) {
 		start = f.StateUpdatedAt
 	}
+	end := f.StateUpdatedAt
+	if f.State != redoubt.Fixed {
+		end = w.now()
+	}
 	stopped := time.Duration(0)
-	for stop := range strings.FieldsSeq(string(l.Stops)) {
-		var from, to int64
-		if n, _ := fmt.Sscanf(stop, "%d-%d", &from, &to); n == 2 && time.UnixMicro(to).After(start) {
-			stopped += time.UnixMicro(to).Sub(time.UnixMicro(max(from, start.UnixMicro())))
+	for _, one := range w.ignored[f.LineageID] {
+		from, to := one[0], one[1]
+		if from.Before(start) {
+			from = start
 		}
+		if to.After(end) {
+			to = end
+		}
+		stopped += max(to.Sub(from), 0)
 	}
 	return start.Add(stopped).UTC().Truncate(24*time.Hour).AddDate(0, 0, days), true
 }
@@ -135,10 +143,20 @@ func someDays(t *rapid.T, product redoubt.IssueType) (d redoubt.DueDays) {
 	return d
 }
 
-// someStops adds to the stops of a lineage what a store would, for a decision now.
+// someStops adds to the stops of a lineage what a store would, for a decision now, and
+// remembers beside them when it was ignored.
 func (w *world) someStops(l *redoubt.Lineage, before redoubt.Triage) {
-	add, _ := redoubt.StopChange(before, l.Triage, w.now())
+	now := w.now()
+	add, _ := redoubt.StopChange(before, l.Triage, now)
 	l.Stops += add
+	was, is := before.State == redoubt.TriageIgnored, l.Triage.State == redoubt.TriageIgnored
+	switch since, running := w.ignoredSince[l.ID]; {
+	case is && !was:
+		w.ignoredSince[l.ID] = now
+	case was && !is && running:
+		w.ignored[l.ID] = append(w.ignored[l.ID], [2]time.Time{since, now})
+		delete(w.ignoredSince, l.ID)
+	}
 }
 
 // TestTheSoonestAreFirst orders findings of several days, of stopped clocks and of equal
@@ -205,6 +223,8 @@ func TestTargetsAreCounted(t *testing.T) {
 			day, dated := w.naiveTarget(finding)
 			switch fixed := finding.StateUpdatedAt; {
 			case !dated:
+				continue
+			case finding.State == redoubt.Fixed && w.lineages[finding.LineageID].Triage.State == redoubt.TriageIgnored:
 				continue
 			case finding.State == redoubt.Fixed && !fixed.Before(since):
 				one.Fixed = 1

@@ -30,6 +30,9 @@ type world struct {
 	findings    map[int64]redoubt.IndexedFinding
 	log         []changed
 
+	ignored      map[int64][][2]time.Time // by lineage: from when to when it was ignored
+	ignoredSince map[int64]time.Time      // and since when it is
+
 	feeds, bodyReads int
 
 	checkpoints map[string]int64 // version by id
@@ -43,6 +46,7 @@ type changed struct {
 
 func newWorld() *world {
 	return &world{
+		ignored: map[int64][][2]time.Time{}, ignoredSince: map[int64]time.Time{},
 		batch: 3, projects: map[int64]redoubt.Project{}, rules: map[int64]redoubt.Rule{}, policies: map[int64]redoubt.Policy{},
 		policyRules: map[int64]redoubt.PolicyRule{}, lineages: map[int64]redoubt.Lineage{}, findings: map[int64]redoubt.IndexedFinding{},
 		checkpoints: map[string]int64{},
@@ -103,6 +107,8 @@ func (w *world) deleteFinding(id int64) {
 
 func (w *world) deleteLineage(id int64) {
 	delete(w.lineages, id)
+	delete(w.ignored, id)
+	delete(w.ignoredSince, id)
 	w.note("lineage", id)
 }
 
