@@ -31,5 +31,7 @@ type ChangeSet struct {
 	Lineages map[int64]bool
 	Projects map[int64]bool
 	Rules    map[int64]bool
-	Policies bool // or what rules are in them
+	Policies bool
+
+	PolicyRules bool // what rules are in policies
 }

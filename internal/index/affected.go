@@ -40,7 +40,7 @@ func (v *View) Affected(c *redoubt.ChangeSet, after int64, limit int) []int64 {
 
 // affected returns the rows that show what changed besides findings.
 func (s *state) affected(p *partition, c *redoubt.ChangeSet) *roaring.Bitmap {
-	if c.Policies { // which findings of code name, and which give all of them due dates
+	if c.Policies || c.PolicyRules && p.issueType == redoubt.SAST { // both are named by findings of code, and policies give all findings due dates
 		return p.listed
 	}
 	rows := roaring.New()

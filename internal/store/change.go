@@ -47,7 +47,7 @@ func (tx *Tx) ChangeSet(ctx context.Context, version int64) (redoubt.ChangeSet, 
 	}
 	return redoubt.ChangeSet{
 		Version: tx.Version(), Findings: keys(changeFinding), Lineages: keys(changeLineage), Projects: keys(changeProject), Rules: keys(changeRule),
-		Policies: len(changed[changePolicy])+len(changed[changePolicyRule]) > 0,
+		Policies: len(changed[changePolicy]) > 0, PolicyRules: len(changed[changePolicyRule]) > 0,
 	}, err
 }
 
