@@ -26,7 +26,7 @@ func dueBefore(day string, bad *faults) time.Time {
 		return time.Time{}
 	}
 	t, err := time.Parse(time.DateOnly, day)
-	if err != nil {
+	if err != nil || t.IsZero() { // which is no bound
 		bad.add("query.due_before", day, "expected a day, as 2027-01-31")
 	}
 	return t

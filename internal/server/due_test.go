@@ -72,7 +72,7 @@ func TestDueDates(t *testing.T) {
 	if a := h.send(http.MethodPost, "/api/v1/deployments/acme/triage", `{"issue_type":"sast","due":["overdue"],"new_note":"late"}`); !strings.Contains(a.body, `"num_triaged":2`) {
 		t.Errorf("triage of what is overdue: %d %s", a.status, a.body)
 	}
-	for _, bad := range []string{"?due=soon", "?due_before=tomorrow"} {
+	for _, bad := range []string{"?due=soon", "?due_before=tomorrow", "?due_before=0001-01-01"} {
 		h.wantProblem(h.send(http.MethodGet, findings+bad, ""), "invalid_argument")
 	}
 	for _, bad := range []string{`{"critical":-1}`, `{"critical":3651}`, `{"urgent":1}`, `{"not_rated":5}`} {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -34,9 +35,9 @@ func TestDueDatesOnPages(t *testing.T) {
 	says(t, s.page(page), "Critical 1 day, high 30 days")
 
 	list := s.page("/findings?sort=due")
-	says(t, list, "data-due", "Overdue since")
+	says(t, list, "data-due", "Was due")
 	var before string
-	for _, m := range regexp.MustCompile(`data-due>(?:Overdue since|Due) ([\d-]+)`).FindAllStringSubmatch(list, -1) {
+	for _, m := range regexp.MustCompile(`data-due>(?:Was due|Due) ([\d-]+)`).FindAllStringSubmatch(list, -1) {
 		if m[1] < before {
 			t.Errorf("%s comes after %s", m[1], before)
 		}
@@ -51,6 +52,7 @@ func TestDueDatesOnPages(t *testing.T) {
 	says(t, s.page("/findings?group=project"), `data-count="overdue"`)
 	overview := s.page("/overview")
 	says(t, overview, "Fixed in time, by severity", "Fixed in time, by project tag", `data-count="overdue"`)
+	seesWhatIsLate(t, s, overview)
 	if a := s.get("/findings?due=soon"); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("due=soon: %s", a.Status)
 	}
@@ -60,5 +62,18 @@ func TestDueDatesOnPages(t *testing.T) {
 	}
 	if strings.Contains(s.page(page), "Set the days") {
 		t.Error("a triager is offered days")
+	}
+}
+
+// seesWhatIsLate follows each figure of what is overdue to its list, which has as many.
+func seesWhatIsLate(t *testing.T, s *site, overview string) {
+	t.Helper()
+	links := regexp.MustCompile(`href="([^"]+)" data-count="late">[A-Za-z ]+ (\d+)<`).FindAllStringSubmatch(overview, -1)
+	if len(links) == 0 || !strings.Contains(overview, "project_tags=") {
+		t.Fatalf("%d figures of what is overdue", len(links))
+	}
+	for _, link := range links {
+		_, path, _ := strings.Cut(html.UnescapeString(link[1]), "/orgs/"+s.org.Slug)
+		says(t, s.page(path), `data-total="`+link[2]+`"`)
 	}
 }

@@ -15,27 +15,58 @@ import (
 type targetRow struct {
 	index.DueTarget
 	Name, Severity string // of these one
-	Address        string // of what is overdue of code; empty where the table has all products
+	Late           []lateCount
+}
+
+// lateCount is what is overdue of a product.
+type lateCount struct {
+	Product product
+	Count   int
+	Address string // of a list of just these
 }
 
 // Reached is the share of what was fixed that was fixed in time, in percent, rounded down:
 // a hundred is all.
 func (t targetRow) Reached() int { return 100 * t.InTime / max(t.Fixed, 1) }
 
+// add sums up what a product has. Key and value narrow its list to the row.
+func (t *targetRow) add(req *request, p product, o index.DueTarget, key index.Facet, value string) {
+	t.Fixed, t.InTime, t.Overdue = t.Fixed+o.Fixed, t.InTime+o.InTime, t.Overdue+o.Overdue
+	if o.Overdue > 0 {
+		q := url.Values{
+			string(index.FacetDue):    {string(redoubt.DueOverdue)},
+			string(index.FacetStatus): {redoubt.StatusOpen.String(), redoubt.StatusReviewing.String(), redoubt.StatusFixing.String()},
+			string(key):               {value},
+		}
+		t.Late = append(t.Late, lateCount{p, o.Overdue, req.to(p.Path) + "?" + q.Encode()})
+	}
+}
+
 // targets are the rows of the overview: by severity, worst first, and by tag, those with
 // the most overdue first.
 func (req *request) targets(view *index.View, since time.Time) (bySeverity, byTag []targetRow) {
-	var all index.DueTargets
+	var severities [redoubt.SeverityCritical + 1]targetRow
+	tags := map[string]*targetRow{}
 	for _, p := range products {
-		all.Add(view.DueTargets(every(p), since))
-	}
-	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
-		if t := all.Severity[severity]; t != (index.DueTarget{}) {
-			bySeverity = append(bySeverity, targetRow{DueTarget: t, Severity: severity.String()})
+		targets := view.DueTargets(every(p), since)
+		for severity := redoubt.SeverityLow; severity <= redoubt.SeverityCritical; severity++ {
+			severities[severity].add(req, p, targets.Severity[severity], index.FacetSeverity, severity.String())
+		}
+		for tag, target := range targets.Tag {
+			if tags[tag] == nil {
+				tags[tag] = &targetRow{Name: tag}
+			}
+			tags[tag].add(req, p, target, index.FacetProjectTag, tag)
 		}
 	}
-	for _, tag := range slices.Sorted(maps.Keys(all.Tag)) {
-		byTag = append(byTag, targetRow{DueTarget: all.Tag[tag], Name: tag, Address: req.to("/findings?due=overdue&project_tags=" + url.QueryEscape(tag))})
+	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+		if t := severities[severity]; t.DueTarget != (index.DueTarget{}) {
+			t.Severity = severity.String()
+			bySeverity = append(bySeverity, t)
+		}
+	}
+	for _, tag := range slices.Sorted(maps.Keys(tags)) {
+		byTag = append(byTag, *tags[tag])
 	}
 	slices.SortStableFunc(byTag, func(a, b targetRow) int { return cmp.Compare(b.Overdue, a.Overdue) })
 	return bySeverity, byTag[:min(len(byTag), topRows)]
