@@ -239,6 +239,22 @@ func TestSelectSearchAndHelpByKeyboard(t *testing.T) {
 	}
 }
 
+// On a phone nothing of a row lies over another part of it, however much there is to say.
+func TestRowsOnAPhone(t *testing.T) {
+	s := demoSite(t)
+	b := s.browse(390, 844)
+	b.open("/findings")
+	b.run(`for (const when of document.querySelectorAll(".rows .when")) when.insertAdjacentHTML("afterbegin", '<span class="tag plain">Reviewing until 2099-01-31</span><span class="tag plain">Ada Lovelace</span><span class="tag bad">Was due 2026-09-06</span>')`)
+	over := read[[]string](b, `[...document.querySelectorAll(".rows > li")].slice(0, 10).flatMap(row => {
+		const parts = [...row.querySelectorAll(":scope > input, :scope > .tag, .line, .meta, .when > *")].map(e => [e.className || e.tagName, e.getBoundingClientRect()]), list = row.getBoundingClientRect();
+		return parts.flatMap(([name, a], i) => [...(a.right > list.right + 1 ? [name + " leaves its row"] : []),
+			...parts.slice(i + 1).filter(([, o]) => a.left < o.right - 1 && o.left < a.right - 1 && a.top < o.bottom - 1 && o.top < a.bottom - 1).map(([other]) => name + " lies over " + other)]);
+	})`)
+	for _, fault := range over {
+		t.Error(fault)
+	}
+}
+
 // Back restores filter, row and scroll.
 func TestBackRestoresThePlace(t *testing.T) {
 	s := demoSite(t)
