@@ -1,6 +1,9 @@
 package redoubt
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,14 +32,61 @@ func ReplyPolicies() []ReplyPolicy {
 	return []ReplyPolicy{RepliesLinked, RepliesCollaborators, RepliesOff}
 }
 
+// HostPerson is a user, and who that is at a host.
+type HostPerson struct {
+	User string `json:"user"`
+	ID   string `json:"id,omitempty"` // the host's; empty: it was linked before that was kept, or has not been asked for
+}
+
+// UnmarshalJSON also reads the name of a user alone, as links once were kept.
+func (p *HostPerson) UnmarshalJSON(b []byte) error {
+	*p = HostPerson{}
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, &p.User)
+	}
+	type plain HostPerson
+	return json.Unmarshal(b, (*plain)(p))
+}
+
 // HostPeople are users by the names that they have at a host, in lower case: hosts make
 // no difference there.
-type HostPeople map[string]string
+type HostPeople map[string]HostPerson
 
-// UserOf finds the user who has a name at the host.
+// UserOf finds the user whom a name at the host was linked to. Who has the name by now may
+// be another: PersonOf tells.
 func (p HostPeople) UserOf(login string) (user string, ok bool) {
-	user, ok = p[strings.ToLower(login)]
-	return user, ok
+	found, ok := p[strings.ToLower(login)]
+	return found.User, ok
+}
+
+// PersonOf finds who somebody at the host is, by their name and the host's id of them. Who
+// was linked is that whatever they are called by now, and who took their name is not. A
+// link without an id is returned as it is: nobody knows who was meant.
+func (p HostPeople) PersonOf(login, id string) (found HostPerson, ok bool) {
+	if found, ok = p[strings.ToLower(login)]; ok && (found.ID == id || found.ID == "") {
+		return found, true
+	}
+	for _, login := range slices.Sorted(maps.Keys(p)) {
+		if id != "" && p[login].ID == id {
+			return p[login], true
+		}
+	}
+	return HostPerson{}, false
+}
+
+// Since sorts out which links are new: those that others of before have with the same user
+// get the id of then.
+func (p HostPeople) Since(before HostPeople) (all HostPeople, fresh []string) {
+	all = HostPeople{}
+	for _, login := range slices.Sorted(maps.Keys(p)) {
+		had, is := before[login]
+		if all[login] = p[login]; is && had.User == p[login].User {
+			all[login] = had
+			continue
+		}
+		fresh = append(fresh, login)
+	}
+	return all, fresh
 }
 
 // Remove forgets a name at the host.
@@ -48,8 +98,9 @@ func hostLogin(s string) string {
 
 // Bounds of the people of a connection.
 const (
-	MaxHostPeople = 1000
-	maxHostLogin  = 255
+	MaxHostPeople    = 1000
+	MaxNewHostPeople = 100 // in one change: the host is asked who each is
+	maxHostLogin     = 255
 )
 
 // ParseHostPeople reads lines as "octocat = ada": who has the name octocat at the host is
@@ -85,6 +136,6 @@ func (p HostPeople) Add(login, user string) error {
 	case len(p) >= MaxHostPeople:
 		return Invalid("people", "%d people can be linked at most", MaxHostPeople)
 	}
-	p[login] = user
+	p[login] = HostPerson{User: user}
 	return nil
 }

@@ -1,10 +1,25 @@
 package redoubt
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 )
+
+// TestOlderLinksAreRead: they were the user's name alone.
+func TestOlderLinksAreRead(t *testing.T) {
+	var people HostPeople
+	if err := json.Unmarshal([]byte(`{"a":"ada","b":{"user":"bob","id":"7"}}`), &people); err != nil {
+		t.Fatal(err)
+	}
+	if people["a"] != (HostPerson{User: "ada"}) || people["b"] != (HostPerson{User: "bob", ID: "7"}) {
+		t.Errorf("read %v", people)
+	}
+	if err := json.Unmarshal([]byte(`{"a":7}`), &people); err == nil {
+		t.Error("a number is a person")
+	}
+}
 
 func TestHostPeople(t *testing.T) {
 	people, err := ParseHostPeople([]string{"@OctoCat = Ada", "", "grüße=bob@x"})

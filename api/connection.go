@@ -22,7 +22,7 @@ type Connection struct {
 // HostPerson is somebody at a code host who is a user here.
 type HostPerson struct {
 	_     struct{} `additionalProperties:"false"`
-	Login string   `json:"login" minLength:"1" maxLength:"255" doc:"Their name at the host." example:"octocat"`
+	Login string   `json:"login" minLength:"1" maxLength:"255" doc:"Their name at the host, which is asked who that is when they are linked: later renames there change nothing." example:"octocat"`
 	User  string   `json:"user" minLength:"1" maxLength:"100" doc:"Name of the user here, who has a role in the deployment." example:"ada"`
 }
 

@@ -42,7 +42,7 @@ func (c connectionRepliesCmd) Run(a *app) error {
 		}
 		rows := make([][]string, 0, len(now.People))
 		for _, login := range slices.Sorted(maps.Keys(now.People)) {
-			rows = append(rows, []string{login, now.People[login]})
+			rows = append(rows, []string{login, now.People[login].User})
 		}
 		return table(a.out, "LOGIN USER", rows)
 	})

@@ -54,6 +54,10 @@ func (h codeHost) Who(context.Context) (scm.Account, error) {
 	return scm.Account{ID: "1", Login: "redoubt-bot"}, h.refuses
 }
 
+func (h codeHost) User(_ context.Context, login string) (scm.Account, error) {
+	return scm.Account{ID: "5", Login: login}, h.refuses
+}
+
 func (h codeHost) Repositories(_ context.Context, take func([]redoubt.Repository) error) error {
 	var told []redoubt.Repository
 	for i, name := range []string{"acme/payments", "acme/web-shop", "group/tools", "nobody/archived"} {

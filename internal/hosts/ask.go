@@ -58,6 +58,9 @@ func (k *Keeper) AskToAdd(ctx context.Context, c redoubt.Connection, credential 
 	if err != nil {
 		return nil, err
 	}
+	if c.People, err = k.link(ctx, func() (scm.Host, error) { return k.Hosts.Open(c, credential) }, nil, c); err != nil {
+		return nil, err
+	}
 	c.Account, c.CheckedAt = found.account.Login, k.Clock()
 	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
 		made, err := tx.AddConnection(ctx, c, func(id int64) (s store.Sealed, err error) {
@@ -122,6 +125,18 @@ func (k *Keeper) AskToChange(ctx context.Context, deploymentID, id int64, change
 		if found, err = k.present(ctx, c, *change.Credential); err != nil {
 			return nil, err
 		}
+	}
+	if change.People != nil {
+		people, err := k.link(ctx, func() (scm.Host, error) {
+			if change.Credential != nil {
+				return k.Hosts.Open(c, *change.Credential)
+			}
+			return k.host(deploymentID, c)
+		}, c.People, change.Of(c))
+		if err != nil {
+			return nil, err
+		}
+		change.People = &people
 	}
 	return func(ctx context.Context, tx *store.Tx) (after redoubt.Connection, err error) {
 		before, err := tx.Connection(ctx, id)
@@ -212,20 +227,4 @@ func (k *Keeper) Remove(ctx context.Context, deploymentID int64, by redoubt.Acto
 	}
 	_, err = k.kept(ctx, deploymentID, by, keep)
 	return err
-}
-
-// ChangeReplies changes whose replies decide at a connection, and who is linked there. The
-// host is not asked.
-func (k *Keeper) ChangeReplies(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64, change func(*redoubt.ReplyPolicy, redoubt.HostPeople)) (redoubt.Connection, error) {
-	return k.kept(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
-		c, err := tx.Connection(ctx, id)
-		if err != nil {
-			return c, err
-		}
-		change(&c.Replies, c.People)
-		if err := redoubt.CheckConnection(c); err != nil {
-			return c, err
-		}
-		return tx.UpdateConnection(ctx, c, store.Sealed{})
-	})
 }

@@ -52,14 +52,17 @@ func (w *replying) person(ctx context.Context, tx *store.Tx, n scm.Comment) (p p
 		return p, nil, errNotThen
 	}
 	via := fmt.Sprintf("%s at %s#%d", redoubt.Line(n.Author), w.repository.FullName, w.at.Number)
-	name, linked := c.People.UserOf(n.Author)
+	found, linked := c.People.PersonOf(n.Author, n.AuthorID)
+	if linked && found.ID == "" { // whoever has the login by now may have taken it
+		return p, fmt.Errorf("your account was linked before it was kept who has it. An administrator links it again at Settings → Connections → %s: remove the link, save, and add it", plain(c.Name, 100)), nil
+	}
 	if !linked {
 		if c.Replies != redoubt.RepliesCollaborators {
 			return p, fmt.Errorf("your account is linked to no user of Redoubt. An administrator links it at Settings → Connections → %s", plain(c.Name, 100)), nil
 		}
 		return person{actor: redoubt.Actor{Kind: "collaborator", ID: fmt.Sprintf("%d:%s", c.ID, n.AuthorID), Name: redoubt.Line(n.Author) + " at " + hostOf(c), Via: via}}, nil, nil
 	}
-	m, err := tx.Member(ctx, name)
+	m, err := tx.Member(ctx, found.User)
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound) || err == nil && (!m.Enabled() || m.Role < redoubt.RoleTriager):
 		return p, errors.New("the user of Redoubt that your account is linked to may not decide about findings"), nil

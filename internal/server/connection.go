@@ -35,7 +35,7 @@ func connectionOf(c redoubt.Connection, n store.RepositoryCount) api.Connection 
 func hostPeople(people redoubt.HostPeople) []api.HostPerson {
 	out := make([]api.HostPerson, 0, len(people))
 	for _, login := range slices.Sorted(maps.Keys(people)) {
-		out = append(out, api.HostPerson{Login: login, User: people[login]})
+		out = append(out, api.HostPerson{Login: login, User: people[login].User})
 	}
 	return out
 }

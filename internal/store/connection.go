@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/redoubt/redoubt"
 )
@@ -101,9 +99,8 @@ func peopleOf(c redoubt.Connection) redoubt.HostPeople {
 // checkPeople refuses people who are linked anew to who is no user of the deployment. One
 // who was linked and has left holds up no other change.
 func (tx *Tx) checkPeople(ctx context.Context, had, people redoubt.HostPeople) error {
-	people = maps.Clone(people)
-	maps.DeleteFunc(people, func(login, user string) bool { return had[login] == user })
-	if len(people) == 0 {
+	_, fresh := people.Since(had)
+	if len(fresh) == 0 {
 		return nil
 	}
 	members, err := tx.Members(ctx)
@@ -111,9 +108,9 @@ func (tx *Tx) checkPeople(ctx context.Context, had, people redoubt.HostPeople) e
 	for _, m := range members {
 		known[m.Name] = true
 	}
-	for _, login := range slices.Sorted(maps.Keys(people)) {
-		if err == nil && !known[people[login]] {
-			err = redoubt.Invalid("people", "%.100q is no user of this deployment: Settings → Users lists them", people[login])
+	for _, login := range fresh {
+		if err == nil && !known[people[login].User] {
+			err = redoubt.Invalid("people", "%.100q is no user of this deployment: Settings → Users lists them", people[login].User)
 		}
 	}
 	return err

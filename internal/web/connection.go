@@ -169,7 +169,7 @@ func (v connectionView) Linked() string {
 	}
 	var b strings.Builder
 	for _, login := range slices.Sorted(maps.Keys(v.People)) {
-		b.WriteString(login + " = " + v.People[login] + "\n")
+		b.WriteString(login + " = " + v.People[login].User + "\n")
 	}
 	return b.String()
 }

@@ -1,0 +1,123 @@
+package hosts_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestALinkIsOfWhoWasLinked, not of who has the name by now.
+func TestALinkIsOfWhoWasLinked(t *testing.T) {
+	took := func(w *conversation) { w.host.ids = map[string]string{"octocat": "id of mallory"} }
+	for name, c := range map[string]struct {
+		policy redoubt.ReplyPolicy
+		before func(w *conversation)
+		by     scm.Comment
+		want   string // the decision
+		answer string
+	}{
+		"another took the name":                   {redoubt.RepliesLinked, took, scm.Comment{Author: "octocat", AuthorID: "id of mallory"}, "untriaged", "linked to no user"},
+		"another took it, and all may":            {redoubt.RepliesCollaborators, took, scm.Comment{Author: "octocat", AuthorID: "id of mallory"}, "fixing collaborator:octocat at", "Done"},
+		"who was linked has another name":         {redoubt.RepliesLinked, nil, scm.Comment{Author: "cat", AuthorID: "id of octocat"}, "fixing user:", "Done"},
+		"a viewer is one under another name, too": {redoubt.RepliesCollaborators, nil, scm.Comment{Author: "vixen", AuthorID: "id of vic"}, "untriaged", "may not decide"},
+		"linked before ids were kept":             {redoubt.RepliesLinked, func(w *conversation) { w.linkedOnce() }, scm.Comment{Author: "octocat"}, "untriaged", "links it again"},
+		"linked before, and all may":              {redoubt.RepliesCollaborators, func(w *conversation) { w.linkedOnce() }, scm.Comment{Author: "octocat"}, "untriaged", "links it again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Each(t, func(t *testing.T, s *store.Store) {
+				w := newConversation(t, s)
+				w.let(c.policy)
+				w.host.may["cat"], w.host.may["vixen"] = scm.MayWrite, scm.MayWrite
+				w.host.ids = map[string]string{"cat": "id of octocat", "vixen": "id of vic"}
+				if c.before != nil {
+					c.before(w)
+				}
+				c.by.Thread, c.by.Path, c.by.Body = "t1", "a.go", "/redoubt fixing"
+				w.says(c.by)
+				if got := w.decision(w.on); !strings.HasPrefix(strings.Join(strings.Fields(got), " "), c.want) {
+					t.Errorf("decided %q, want %q", got, c.want)
+				}
+				if !strings.Contains(w.last(), c.answer) {
+					t.Errorf("answered %q, want %q", w.last(), c.answer)
+				}
+			})
+		})
+	}
+}
+
+// linkedOnce links as older rows have it: a name, and no id.
+func (w *conversation) linkedOnce() {
+	w.t.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		c, err := tx.Connection(ctx, w.connection.ID)
+		if err == nil {
+			c.People = redoubt.HostPeople{"octocat": {User: "ada"}}
+			_, err = tx.UpdateConnection(ctx, c, store.Sealed{})
+		}
+		return err
+	})
+}
+
+// TestWhoIsLinkedIsAskedOfTheHost once: saving the same again asks nothing, and teaches an
+// older link nothing.
+func TestWhoIsLinkedIsAskedOfTheHost(t *testing.T) {
+	w := newConversation(t, storetest.New(t, "sqlite"))
+	change := func(lines ...string) error {
+		people, err := redoubt.ParseHostPeople(lines)
+		w.must(err)
+		keep, err := w.keeper.AskToChange(t.Context(), w.d.ID, w.connection.ID, redoubt.ConnectionChange{People: &people})
+		if err != nil {
+			return err
+		}
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := keep(ctx, tx)
+			return err
+		})
+		return nil
+	}
+	linked := func() string { return fmt.Sprint(w.connected().People) }
+	same(t, "linked", linked(), "map[octocat:{ada id of octocat} vic:{vic id of vic}]")
+	w.host.ids = map[string]string{"octocat": "id of mallory"}
+	w.must(change("octocat=ada"))
+	same(t, "saved again", linked(), "map[octocat:{ada id of octocat}]")
+	w.must(change("octocat=vic"))
+	same(t, "another user", linked(), "map[octocat:{vic id of mallory}]")
+	if err := change("octocat=vic", "nobody=ada"); err == nil || !strings.Contains(err.Error(), "nobody at the host") {
+		t.Errorf("nobody is linked: %v", err)
+	}
+	w.host.down = redoubt.ErrUnavailable
+	if err := change("octocat=vic", "bob=ada"); err == nil || !strings.Contains(err.Error(), "does not say who") {
+		t.Errorf("somebody is linked whom the host was not asked for: %v", err)
+	}
+	many := make([]string, redoubt.MaxNewHostPeople+1)
+	for i := range many {
+		many[i] = fmt.Sprintf("p%d=ada", i)
+	}
+	if err := change(many...); err == nil || !strings.Contains(err.Error(), "at a time") {
+		t.Errorf("too many are linked at a time: %v", err)
+	}
+	same(t, "what was refused", linked(), "map[octocat:{vic id of mallory}]")
+	w.linkedOnce()
+	w.must(change("octocat=ada"))
+	same(t, "an older link", linked(), "map[octocat:{ada }]")
+	w.must(change())
+	w.host.down = nil
+	w.must(change("octocat=ada"))
+	same(t, "linked again", linked(), "map[octocat:{ada id of mallory}]")
+}
+
+// TestPeopleOfANewConnection are asked for with its credential.
+func TestPeopleOfANewConnection(t *testing.T) {
+	w := newConversation(t, storetest.New(t, "sqlite"))
+	c, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, redoubt.Connection{
+		Kind: redoubt.HostGitLab, Name: "theirs", BaseURL: "https://git.example", People: redoubt.HostPeople{"cat": {User: "ada"}},
+	}, credential)
+	w.must(err)
+	same(t, "linked", fmt.Sprint(c.People), "map[cat:{ada id of cat}]")
+}
