@@ -68,13 +68,17 @@ func (c *commenting) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	list = slices.DeleteFunc(list, func(n scm.Comment) bool {
+		return !strings.EqualFold(n.Author, c.connection.Account) || n.Author == ""
+	})
+	here, err := c.ofProject(ctx, list)
+	if err != nil {
+		return err
+	}
 	for _, n := range list {
-		if !strings.EqualFold(n.Author, c.connection.Account) || n.Author == "" {
-			continue
-		}
 		lineage, settled, line := marked(n.Body)
 		summary := n.Path == "" && strings.HasSuffix(strings.TrimSpace(n.Body), summaryMark)
-		if known, is := c.written[lineage]; (line && n.Path != "" || summary) && (!is || known.HostID == "") {
+		if known, is := c.written[lineage]; (line && n.Path != "" && here[lineage] || summary) && (!is || known.HostID == "") {
 			if err := c.keep(ctx, c.noted(lineage, n, settled || n.Resolved)); err != nil {
 				return err
 			}
@@ -88,6 +92,25 @@ func (c *commenting) look(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// ofProject are the lineages of the project among those that comments are marked with:
+// another server that has the same account may count as we do.
+func (c *commenting) ofProject(ctx context.Context, list []scm.Comment) (map[int64]bool, error) {
+	var ids []int64
+	for _, n := range list {
+		if lineage, _, is := marked(n.Body); is {
+			ids = append(ids, lineage)
+		}
+	}
+	here := map[int64]bool{}
+	return here, c.keeper.Store.View(ctx, c.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		found, err := tx.Lineages(ctx, ids)
+		for id, l := range found {
+			here[id] = l.ProjectID == c.telling.ProjectID
+		}
+		return err
+	})
 }
 
 func (c *commenting) noted(lineage int64, n scm.Comment, settled bool) store.ChangeComment {
