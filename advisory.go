@@ -53,6 +53,9 @@ type Advised struct {
 	Ref       string
 	Matches   []Match // by lockfile, package and group
 	Lockfiles []string
+	// News is whether only packages were asked about that the advisories tell something new
+	// of; not where a deployment, a project or a scan asks about all that it has.
+	News bool
 	// Twins are the findings of scanners that say the same as the match at the
 	// same place of Matches, in any state, oldest first.
 	Twins [][]Subject

@@ -25,6 +25,9 @@ type FindingWrite struct {
 	Body     []byte   // Body's members
 	Evidence []byte   // JSON: code and data flow
 	Subject  *Subject // of a supply-chain finding, where a report told it anew
+	// Unscanned is of a finding that news of the advisories made: its first scan is that of
+	// the lockfile.
+	Unscanned bool
 }
 
 // Supplement is what the advisories know of a vulnerability, for the finding of a

@@ -52,7 +52,7 @@ func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref strin
 
 // match is Match of what these lockfiles hold.
 func (l *Library) match(ctx context.Context, s Store, projectID int64, ref string, scope *Scope, holdings []redoubt.Holding) (redoubt.Advised, error) {
-	out := redoubt.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}, Withdrawn: map[int64]bool{}}
+	out := redoubt.Advised{ProjectID: projectID, Ref: ref, News: scope != nil, Held: map[int64]bool{}, Withdrawn: map[int64]bool{}}
 	subjects, err := s.Subjects(ctx, projectID, ref)
 	if err != nil {
 		return out, err

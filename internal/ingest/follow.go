@@ -283,12 +283,12 @@ func (f *follower) isCovered(id redoubt.Identity) bool {
 }
 
 // attributeToScans names the scan that brought the lockfile as the one that saw a new
-// finding first: advisories make no scan.
+// finding first: advisories make no scan. What news of theirs made stays marked.
 func (f *follower) attributeToScans() {
 	for i := range f.plan.changes.Added {
 		w := &f.plan.changes.Added[i]
 		if w.FirstScanID == 0 {
-			w.FirstScanID = f.scans[w.Identity]
+			w.FirstScanID, w.Unscanned = f.scans[w.Identity], f.News
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestWhichRulesAreTold(t *testing.T) {
 		}, []string{"2 new findings (2 high) in acme/api"}},
 		{"advisories", redoubt.NotificationRule{Events: only(redoubt.EventAdvisory)}, func(w *world) {
 			w.found(added{n: 1, severity: redoubt.SeverityHigh, kind: redoubt.SCA, scan: 7})
-			w.found(added{n: 1, severity: redoubt.SeverityHigh, kind: redoubt.SCA})
+			w.found(added{n: 1, severity: redoubt.SeverityHigh, kind: redoubt.SCA, scan: 7, unscanned: true})
 		}, []string{"New advisories affect what is in use: 1 finding (1 high) in acme/api"}},
 		{"assigned", redoubt.NotificationRule{Events: only(redoubt.EventAssigned)}, func(w *world) { assign(w, w.found(high), "alice", time.Time{}) }, []string{"2 findings assigned to alice in acme/api"}},
 		{"ended", redoubt.NotificationRule{Events: only(redoubt.EventDecisionEnded)}, func(w *world) {
@@ -69,6 +69,12 @@ func TestWhichRulesAreTold(t *testing.T) {
 		}, []string{"2 decisions ended, and the findings are open again in acme/api"}},
 		{"failed", redoubt.NotificationRule{Events: only(redoubt.EventScanFailed), Filter: "project_tags=other"}, func(w *world) { w.scan(redoubt.ScanError, nil) }, nil},
 		{"failed in a project", redoubt.NotificationRule{Events: only(redoubt.EventScanFailed), Filter: "repos=ACME/api"}, func(w *world) { w.scan(redoubt.ScanError, nil) }, []string{"A scan failed in acme/api"}},
+		{"failed before it was known", redoubt.NotificationRule{Events: only(redoubt.EventScanFailed)}, func(w *world) {
+			w.update(func(ctx context.Context, tx *store.Tx) error { // as of a report that says so
+				_, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: w.project.ID, Ref: "refs/heads/main", Source: "semgrep", Status: redoubt.ScanError, StartedAt: tx.Now()})
+				return err
+			})
+		}, []string{"A scan failed in acme/api"}},
 		{"blocked", redoubt.NotificationRule{Events: only(redoubt.EventBuildBlocked)}, func(w *world) {
 			w.found(high)
 			w.scan(redoubt.ScanCompleted, &redoubt.ScanGate{Reason: "2 findings block", Blocking: []redoubt.Blocked{{FindingID: 1}, {FindingID: 2}}})

@@ -208,6 +208,8 @@ type added struct {
 	rule     string
 	scan     int64
 	kind     redoubt.IssueType
+	// unscanned is of what news of the advisories made.
+	unscanned bool
 }
 
 // add writes findings as an upload does, within a transaction.
@@ -242,7 +244,7 @@ func (w *world) add(ctx context.Context, tx *store.Tx, a added) ([]redoubt.Linea
 	for i, id := range ids {
 		var hash redoubt.Digest
 		copy(hash[:], fmt.Sprint(id, a.ref))
-		list[i] = redoubt.FindingWrite{Body: []byte(`"rule_message":"x"`), Finding: redoubt.Finding{
+		list[i] = redoubt.FindingWrite{Body: []byte(`"rule_message":"x"`), Unscanned: a.unscanned, Finding: redoubt.Finding{
 			ID: id, IssueType: a.kind, ProjectID: w.project.ID, Ref: a.ref, Source: "semgrep", Identity: redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: hash},
 			LineageID: lineages[i].ID, RuleID: w.rule, RuleName: a.rule, Path: "src/a.go", Line: i + 1, State: redoubt.Unresolved, Severity: a.severity,
 			Confidence: redoubt.ConfidenceHigh, CreatedAt: tx.Now(), RelevantSince: tx.Now(), StateUpdatedAt: tx.Now(), FirstScanID: a.scan,

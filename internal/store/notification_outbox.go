@@ -35,8 +35,8 @@ func (tx *Tx) happening(e redoubt.NotificationEvent) *redoubt.Happening {
 	return &tx.happened[i]
 }
 
-// tellAdded tells of findings that are new on their refs. No scan brings what advisories
-// make of the inventory.
+// tellAdded tells of findings that are new on their refs. No scan brought those that news
+// of the advisories made of the inventory.
 func (tx *Tx) tellAdded(findings []redoubt.FindingWrite) {
 	for _, e := range []redoubt.NotificationEvent{redoubt.EventNewFinding, redoubt.EventAdvisory} {
 		if !tx.notified.Has(e) {
@@ -44,10 +44,13 @@ func (tx *Tx) tellAdded(findings []redoubt.FindingWrite) {
 		}
 		for i := range findings {
 			f := &findings[i]
-			if f.State == redoubt.Unresolved && (e == redoubt.EventNewFinding || f.FirstScanID == 0 && f.IssueType == redoubt.SCA) {
-				h := tx.happening(e)
+			if f.State != redoubt.Unresolved || e == redoubt.EventAdvisory && !f.Unscanned {
+				continue
+			}
+			h := tx.happening(e)
+			h.Findings.Add(f.ID)
+			if !f.Unscanned {
 				h.ScanID = f.FirstScanID
-				h.Findings.Add(f.ID)
 			}
 		}
 	}
@@ -108,6 +111,13 @@ func (tx *Tx) tellBlocked(scanID int64, gate *redoubt.ScanGate) {
 		}
 	}
 	tx.Tell(h)
+}
+
+// tellFailed tells of a scan that ended with an error.
+func (tx *Tx) tellFailed(s redoubt.Scan) {
+	if s.Status == redoubt.ScanError {
+		tx.Tell(redoubt.Happening{Event: redoubt.EventScanFailed, ProjectID: s.ProjectID, ScanID: s.ID, Reason: s.Error})
+	}
 }
 
 // queueHappened keeps what this transaction told, for the job that finds out whom to tell.

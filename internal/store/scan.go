@@ -69,6 +69,7 @@ func (tx *Tx) AddScan(ctx context.Context, s redoubt.Scan) (int64, error) {
 		return 0, err
 	}
 	tx.audit("scan.create", subject("scan", id), nil, imageOfScan(s))
+	tx.tellFailed(s)
 	return id, nil
 }
 
@@ -104,7 +105,7 @@ func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
 	if s.Status != redoubt.ScanError { // PutScanGate follows
 		return nil
 	}
-	tx.Tell(redoubt.Happening{Event: redoubt.EventScanFailed, ProjectID: s.ProjectID, ScanID: s.ID, Reason: s.Error})
+	tx.tellFailed(s)
 	return tx.QueueTelling(ctx, s.ProjectID, s.Commit)
 }
 

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/notify"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web"
+)
+
+// TestNewsOfTheAdvisoriesAreTold by a real sweep: of all that a deployment has, which is
+// matched first, nobody is told; of what is published afterwards they are.
+func TestNewsOfTheAdvisoriesAreTold(t *testing.T) {
+	c := advisoriesUpdateCmd{}
+	c.Data = t.TempDir()
+	st := openData(t, c.Data)
+	d := manyRefs(t, st, 2)
+	var rule redoubt.NotificationRule
+	err := st.Update(t.Context(), d.ID, redoubt.Actor{}, func(ctx context.Context, tx *store.Tx) (err error) {
+		rule, err = tx.AddNotificationRule(ctx, redoubt.NotificationRule{
+			Name: "news", Events: redoubt.NotificationEvents(0).With(redoubt.EventAdvisory), Channel: redoubt.ChannelEmail, To: []string{"alice@example.com"}, Digest: redoubt.DigestWeek,
+		}, func(int64) ([]byte, error) { return []byte{}, nil })
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := notify.New(notify.Config{Store: st, Index: index.New(st, index.Options{Clock: time.Now}), Filter: web.FindingFilter, Clock: time.Now})
+	records := map[string]string{}
+	for _, step := range []struct {
+		id   string
+		want string // the title of the newest message
+	}{
+		{"A-1", ""},
+		{"A-2", "New advisories affect what is in use: 1 finding in acme/shop"},
+	} {
+		records[step.id] = osvRecord(step.id, "a", "1.0.0")
+		file := filepath.Join(t.TempDir(), "all.zip")
+		if err := replaceFile(file, archive(t, records)); err != nil {
+			t.Fatal(err)
+		}
+		c.From = []string{file}
+		if out, err := c.output(t); err != nil {
+			t.Fatal(out, err)
+		}
+		if got := newestTold(t, st, d.ID, n, rule.ID); got.Title != step.want || got.Scan != 0 {
+			t.Errorf("%s: told %q of scan %d, want %q", step.id, got.Title, got.Scan, step.want)
+		}
+	}
+}
+
+// newestTold finds out whom to tell, and returns what a rule has told last; zero: nothing.
+func newestTold(t *testing.T, st *store.Store, deployment int64, n *notify.Notifier, rule int64) (m redoubt.NotificationMessage) {
+	t.Helper()
+	for {
+		j, err := st.ClaimJob(t.Context(), []string{store.NotifyJob}, time.Minute, redoubt.JobOutage{})
+		if err == nil && j != nil {
+			_, _, err = n.Match(t.Context(), *j)
+			err = errors.Join(err, st.FinishJob(t.Context(), *j, nil, ""))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j == nil {
+			break
+		}
+	}
+	err := st.View(t.Context(), deployment, func(ctx context.Context, tx *store.Tx) error {
+		list, _, err := tx.Notifications(ctx, store.NotificationQuery{RuleID: rule, Limit: 1})
+		if len(list) > 0 {
+			m = list[0].Message
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
