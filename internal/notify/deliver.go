@@ -112,10 +112,17 @@ func (d *delivery) next(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	out := d.send(ctx, claimed.List)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin) // or it would be sent twice for each stop
+	ctx, cancel := outlast(ctx, keepWithin) // or it would be sent twice for each stop
 	defer cancel()
 	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) error { return d.end(ctx, tx, claimed.List, out) })
 	return out.State != redoubt.NotificationQueued, err
+}
+
+// outlast is a context that ends a while after another one.
+func outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
+	return longer, func() { stop(); cancel() }
 }
 
 // end keeps what came of an attempt.
@@ -161,7 +168,9 @@ func (d *delivery) send(ctx context.Context, list []redoubt.Notification) outcom
 	}
 	n := list[0]
 	a, err := d.post(ctx, d.rule, target, sendingOf(d.base, n))
-	return d.judge(n, a, err)
+	out := d.judge(n, a, err)
+	out.Problem = hush(out.Problem, target)
+	return out
 }
 
 // sendingOf is a message as it is sent. Its id stays, however often it is.
@@ -186,7 +195,7 @@ func (n *Notifier) judge(of redoubt.Notification, a answer, err error) outcome {
 	default:
 		out.Problem = fmt.Sprintf("The receiver answered %d.", a.status)
 	}
-	if refuses(a.status, err) && of.Attempts+1 >= refusedMost || n.Clock().Sub(of.CreatedAt) >= triedFor {
+	if refuses(a.status, err) && of.Attempts+1 >= refusedMost || n.Clock().Sub(of.Receiver.Digest.Next(of.CreatedAt)) >= triedFor {
 		out.State = redoubt.NotificationFailed
 		return out
 	}

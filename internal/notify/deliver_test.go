@@ -265,6 +265,21 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
+// TestAnswersDoNotTellTheAddress where a receiver answers with it.
+func TestAnswersDoNotTellTheAddress(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	w.receiver.URL += "/services/T0/S3cret%20token"
+	r, _ := w.ask(nil)
+	w.receiver.answers(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, fmt.Sprintf("no hook at %s, which is %s", r.RequestURI, r.URL.Path), http.StatusNotFound)
+	})
+	w.found(added{n: 1, severity: redoubt.SeverityHigh})
+	w.settle()
+	if n := w.log(r.ID)[0]; n.Answer != "no hook at …, which is …" || n.Status != http.StatusNotFound {
+		t.Errorf("the log has %q", n.Answer)
+	}
+}
+
 func TestInternalAddressesAreNotTold(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.reach = scm.Reach{NoPrivate: true, Flag: "--notify-to"}

@@ -70,6 +70,9 @@ func (d *delivery) mail(ctx context.Context, list []redoubt.Notification) error 
 		return err
 	}
 	err = client.DialAndSendWithContext(ctx, letter)
+	if letter.IsDelivered() { // whatever came after the server took it
+		return nil
+	}
 	if refused, ok := errors.AsType[*mail.SendError](err); ok && !refused.IsTemp() && refused.ErrorCode() >= 500 {
 		return mailRefusedError{err}
 	}

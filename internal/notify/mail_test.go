@@ -24,16 +24,38 @@ type postbox struct {
 	letters []letter
 	to      string
 	refuses error
+	hangsUp bool // once it has a letter
+	conn    *smtp.Conn
 }
 
 type letter struct {
 	to, subject, body, id string
 }
 
-func (p *postbox) NewSession(*smtp.Conn) (smtp.Session, error) { return p, nil }
-func (p *postbox) Reset()                                      {}
-func (p *postbox) Logout() error                               { return nil }
-func (p *postbox) Mail(string, *smtp.MailOptions) error        { return nil }
+func (p *postbox) Logout() error                        { return nil }
+func (p *postbox) Mail(string, *smtp.MailOptions) error { return nil }
+
+func (p *postbox) NewSession(c *smtp.Conn) (smtp.Session, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conn = c
+	return p, nil
+}
+
+// Reset follows the answer to a letter.
+func (p *postbox) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hangsUp && len(p.letters) > 0 {
+		_ = p.conn.Conn().Close()
+	}
+}
+
+func (p *postbox) refuse(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuses = err
+}
 
 func (p *postbox) Rcpt(to string, _ *smtp.RcptOptions) error {
 	p.mu.Lock()
@@ -141,6 +163,46 @@ func TestDigestIsOneMailAPersonAndDay(t *testing.T) {
 			t.Error("a digest of nothing comes")
 		}
 	})
+}
+
+// TestDigestThatFailedOnceIsTriedAgain: a digest that waited for its day is as new as a
+// message on that day.
+func TestDigestThatFailedOnceIsTriedAgain(t *testing.T) {
+	for _, digest := range []redoubt.NotificationDigest{redoubt.DigestDay, redoubt.DigestWeek} {
+		t.Run(digest.String(), func(t *testing.T) {
+			w := newWorld(t, "sqlite")
+			p := w.post()
+			p.refuse(&smtp.SMTPError{Code: 451, Message: "later"})
+			r, _ := w.ask(byMail(digest, "alice@example.com"))
+			w.found(added{n: 1, severity: redoubt.SeverityHigh})
+			w.settle()
+			w.clock.Advance(digest.Next(w.clock.Now()).Sub(w.clock.Now()))
+			w.settle()
+			if n := w.log(r.ID)[0]; n.State != redoubt.NotificationQueued || n.Attempts != 1 {
+				t.Fatalf("after the first attempt the log has %+v", n)
+			}
+			p.refuse(nil)
+			w.clock.Advance(time.Minute)
+			if w.settle(); len(p.take()) != 1 {
+				t.Errorf("nobody is told; the log has %+v", w.log(r.ID))
+			}
+		})
+	}
+}
+
+// TestMailThatWasTakenIsNotSentAgain, whatever the server does once it has said so.
+func TestMailThatWasTakenIsNotSentAgain(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	p := w.post()
+	p.hangsUp = true
+	r, _ := w.ask(byMail(redoubt.DigestNone, "alice@example.com"))
+	w.found(added{n: 1, severity: redoubt.SeverityHigh})
+	w.settle()
+	w.clock.Advance(time.Minute)
+	w.settle()
+	if n := w.log(r.ID)[0]; len(p.take()) != 1 || n.State != redoubt.NotificationDelivered || n.Problem != "" {
+		t.Errorf("the log has %+v", n)
+	}
 }
 
 func TestRefusedMailEnds(t *testing.T) {

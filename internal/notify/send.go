@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -67,6 +70,38 @@ type answer struct {
 	wait   time.Duration // that it asks for; 0: it does not say
 }
 
+// hushedFrom is how long a part of an address is, in bytes, that may be a secret by itself.
+const hushedFrom = 8
+
+// hush takes out of a text what leads to a receiver and what signs: some answer with the
+// address that they were asked at.
+func hush(text string, t redoubt.NotificationTarget) string {
+	parts := []string{t.URL, t.Secret, t.Before, strings.TrimPrefix(t.Secret, secretPrefix), strings.TrimPrefix(t.Before, secretPrefix)}
+	if u, err := url.Parse(t.URL); err == nil {
+		parts = append(parts, u.RequestURI(), u.EscapedPath(), u.Path, u.RawQuery)
+		for _, one := range strings.FieldsFunc(u.EscapedPath()+"&"+u.RawQuery, func(r rune) bool { return strings.ContainsRune("/&=;", r) }) {
+			if len(one) >= hushedFrom {
+				parts = append(parts, one)
+			}
+		}
+	}
+	for _, one := range parts {
+		if plain, err := url.QueryUnescape(one); err == nil {
+			parts = append(parts, plain)
+		}
+		if plain, err := url.PathUnescape(one); err == nil {
+			parts = append(parts, plain)
+		}
+	}
+	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) }) // the whole before its parts
+	for _, one := range parts {
+		if len(one) > 1 { // the path of most hosts is a slash
+			text = strings.ReplaceAll(text, one, "…")
+		}
+	}
+	return text
+}
+
 // post sends a message to the address of its receiver.
 func (n *Notifier) post(ctx context.Context, r redoubt.NotificationRule, t redoubt.NotificationTarget, s sending) (a answer, err error) {
 	var header http.Header
@@ -91,7 +126,7 @@ func (n *Notifier) post(ctx context.Context, r redoubt.NotificationRule, t redou
 	}
 	defer response.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(response.Body, answerRead)) // what came of it is enough
-	a = answer{response.StatusCode, cut(string(bytes.ToValidUTF8(text, []byte("\uFFFD"))), answerKept), 0}
+	a = answer{response.StatusCode, cut(hush(string(bytes.ToValidUTF8(text, []byte("\uFFFD"))), t), answerKept), 0}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		a.wait = min(time.Duration(min(seconds, 1e6))*time.Second, maxWaitSaid)
 	}
