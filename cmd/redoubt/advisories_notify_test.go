@@ -10,6 +10,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/notify"
+	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/web"
 )
@@ -31,14 +32,14 @@ func TestNewsOfTheAdvisoriesAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := notify.New(notify.Config{Store: st, Index: index.New(st, index.Options{Clock: time.Now}), Filter: web.FindingFilter, Clock: time.Now})
+	n := notify.New(notify.Config{Store: st, Index: index.New(st, index.Options{Clock: time.Now}), Filter: web.FindingFilter, Reach: scm.Reach{}, Clock: time.Now})
 	records := map[string]string{}
 	for _, step := range []struct {
 		id   string
 		want string // the title of the newest message
 	}{
 		{"A-1", ""},
-		{"A-2", "New advisories affect what is in use: 1 finding in acme/shop"},
+		{"A-2", "New advisories affect what is in use: 1 finding (1 medium) in acme/shop"},
 	} {
 		records[step.id] = osvRecord(step.id, "a", "1.0.0")
 		file := filepath.Join(t.TempDir(), "all.zip")
