@@ -234,6 +234,19 @@ func (tx *Tx) Notifications(ctx context.Context, q NotificationQuery) (list []re
 	return upTo(ctx, tx, q.Limit, all, scanNotification, `SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1`+w.text.String(), w.args...)
 }
 
+// LastNotifications finds the newest message of each of some rules, by the rule. One that
+// has told nothing is left out.
+func (tx *Tx) LastNotifications(ctx context.Context, ruleIDs []int64) (map[int64]redoubt.Notification, error) {
+	in, arg := tx.in("rule_id", 2, ruleIDs)
+	list, err := many(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1 AND id IN
+		(SELECT MAX(id) FROM notification WHERE deployment_id = $1 AND `+in+` GROUP BY rule_id)`, arg)
+	out := make(map[int64]redoubt.Notification, len(list))
+	for _, n := range list {
+		out[n.RuleID] = n
+	}
+	return out, err
+}
+
 // EndDeliveries gives up what waits for a receiver whose job failed for good, and says why.
 func (tx *Tx) EndDeliveries(ctx context.Context, to redoubt.NotificationReceiver, problem string) error {
 	return tx.write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4 WHERE deployment_id = $1 AND state = $5 AND receiver_json = $6`,

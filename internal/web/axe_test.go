@@ -33,6 +33,9 @@ func pagesOf(s *site) []string {
 	ids := map[string]string{
 		"findings": firstFinding(s), "projects": first(s, "/projects", "/projects/"), "scans": first(s, "/scans", "/scans/"), "policies": first(s, "/policies", "/policies/"),
 	}
+	if s.viewer.May(admin) {
+		ids["notifications"] = decimal(s.tellingRule().ID)
+	}
 	wildcard := regexp.MustCompile(`/(\w+)/\{\w+\}`)
 	out := []string{"/findings?finding=" + ids["findings"], "/findings?group=rule", "/findings?q=nothing+has+this+name", "/supply-chain/dependencies?name=e"}
 	for _, route := range routes() {

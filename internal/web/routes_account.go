@@ -5,6 +5,7 @@ var settingsNav = navGroup{"Settings", []navItem{
 	{Label: "Tokens", Path: "/settings/tokens", Section: "tokens", least: viewer},
 	{Label: "Connections", Path: connectionsPath, Section: "connections", least: admin},
 	{Label: "Runners", Path: runnersPath, Section: "runners", least: admin},
+	{Label: "Notifications", Path: notificationsPath, Section: "notifications", least: admin},
 	{Label: "Users", Path: "/settings/users", Section: "users", least: admin},
 	{Label: "Audit log", Path: "/settings/audit", Section: "audit", least: admin},
 	{Label: "About", Path: "/settings/about", Section: "about", least: viewer},
@@ -84,6 +85,23 @@ func managedRoutes() []route {
 		{row(get, org+runnersPath, admin, reads), (*request).runners},
 		{row(post, org+runnersPath, admin, writes), proven((*request).makeRunnerToken)},
 		{row(post, org+runnersPath+"/{id}/revoke", admin, writes), (*request).revokeRunner},
+	}
+}
+
+// notificationRoutes are the rows about who is told of what.
+func notificationRoutes() []route {
+	const rules, one = org + notificationsPath, org + notificationsPath + "/{id}"
+	return []route{
+		{row(get, rules, admin, reads), (*request).notifications},
+		{row(get, rules+"/new", admin, reads), (*request).newNotification},
+		{row(post, rules, admin, writes), proven((*request).addNotification)},
+		{row(get, one, admin, reads), (*request).notification},
+		{row(post, one, admin, writes), proven((*request).changeNotification)},
+		{row(post, one+"/pause", admin, writes), (*request).pauseNotification},
+		{row(post, one+"/test", admin, writes), (*request).testNotification},
+		{row(post, one+"/rotate", admin, writes), proven((*request).rotateNotification)},
+		{row(post, one+"/delete", admin, writes), proven((*request).deleteNotification)},
+		{row(post, one+"/notifications/{notification}/resend", admin, writes), (*request).resendNotification},
 	}
 }
 

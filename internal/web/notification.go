@@ -1,0 +1,321 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/notify"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// notificationsPath is the page of the rules by which people are told.
+const notificationsPath = "/settings/notifications"
+
+func notificationPath(id int64) string { return notificationsPath + "/" + decimal(id) }
+
+// notificationsView is the rules, a page of them.
+type notificationsView struct {
+	Rows  []notificationRow
+	Pages pager
+	Done  string
+}
+
+const notificationRulesPerPage = 50
+
+func (req *request) notifications() error {
+	page, err := pageOf(req.r.URL.Query())
+	if err != nil {
+		return err
+	}
+	v := notificationsView{Done: done[req.r.URL.Query().Get("done")]}
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.NotificationRules(ctx)
+		if err != nil {
+			return err
+		}
+		v.Pages = newPager(page, notificationRulesPerPage, len(list), func(n int) string { return req.to(notificationsPath) + "?page=" + strconv.Itoa(n) })
+		from := min((page-1)*notificationRulesPerPage, len(list))
+		list = list[from:min(from+notificationRulesPerPage, len(list))]
+		ids := make([]int64, len(list))
+		for i, r := range list {
+			ids[i] = r.ID
+		}
+		last, err := tx.LastNotifications(ctx, ids)
+		for _, r := range list {
+			v.Rows = append(v.Rows, notificationRow{r, deliveryRow{last[r.ID]}})
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.show(http.StatusOK, pageView{Template: "notifications", Title: "Notifications", Section: "notifications", Data: v})
+}
+
+// newNotification is the form of a new rule.
+func (req *request) newNotification() error {
+	return req.showNewNotification(http.StatusOK, newNotificationForm(req.r.URL.Query()))
+}
+
+func (req *request) showNewNotification(status int, f notificationForm) error {
+	return req.show(status, pageView{Template: "notification_new", Title: "New notification rule", Section: "notifications", Data: f})
+}
+
+// notifier is what makes and tries rules.
+func (req *request) notifier() (*notify.Notifier, error) {
+	if req.Notifier == nil {
+		return nil, redoubt.ErrUnavailable
+	}
+	return req.Notifier, nil
+}
+
+// addNotification makes a rule. The secret of a webhook is shown on its page, once.
+func (req *request) addNotification() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	n, err := req.notifier()
+	if err != nil {
+		return err
+	}
+	var f notificationForm
+	f.filledIn(form)
+	var r redoubt.NotificationRule
+	var secret string
+	address, err := f.apply(&r)
+	if err == nil {
+		err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			r, secret, err = n.Add(ctx, tx, r, address)
+			return err
+		})
+	}
+	if said, ok := sayable(err); ok {
+		f.Fault = said
+		req.unsaved()
+		return req.showNewNotification(http.StatusBadRequest, f)
+	}
+	if err != nil {
+		return err
+	}
+	req.toNotification(r.ID, "notification-made", secret)
+	return nil
+}
+
+// toNotification leads to the page of a rule, with a secret that it shows once unless it is empty.
+func (req *request) toNotification(id int64, did, secret string) {
+	if secret != "" {
+		req.showOnce(notificationPath(id), id, secret)
+		return
+	}
+	req.redirect(req.to(notificationPath(id) + "?done=" + did))
+}
+
+// deliveriesPerPage is how many messages the log of a rule lists, and at least as many as
+// one rule may have receivers: those of a test are all on the first page.
+const deliveriesPerPage = 50
+
+// notificationView is one rule with its log.
+type notificationView struct {
+	notificationRow
+	Form     notificationForm
+	Log      []deliveryRow
+	Tested   []deliveryRow // what came of the test that was sent just now
+	Older    string        // address of the next page of the log; empty at its end
+	Newest   string        // and of its first; empty there
+	Secret   string        // that signs, this once
+	MadeOnce bool          // a secret was made just now, and shown already
+	Fault    string
+	Done     string
+}
+
+func (req *request) notification() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	v := notificationView{Done: done[req.r.URL.Query().Get("done")]}
+	made, secret := req.shownOnce(notificationPath(id))
+	if made == id {
+		v.Secret, v.MadeOnce = secret, secret == ""
+	}
+	return req.showNotification(http.StatusOK, id, v)
+}
+
+// showNotification shows a rule; a form that is filled in already stays so.
+func (req *request) showNotification(status int, id int64, v notificationView) error {
+	q, bad := req.r.URL.Query(), &redoubt.InvalidError{}
+	before, tested := number(q, "before", bad), number(q, "tested", bad)
+	if len(bad.Fields) > 0 {
+		return bad
+	}
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if v.NotificationRule, err = tx.NotificationRule(ctx, id); err != nil {
+			return err
+		}
+		list, more, err := tx.Notifications(ctx, store.NotificationQuery{RuleID: id, Before: int64(before), Limit: deliveriesPerPage})
+		for _, n := range list {
+			v.Log = append(v.Log, deliveryRow{n})
+			if tested > 0 && n.Message.Test && n.ID >= int64(tested) {
+				v.Tested = append(v.Tested, deliveryRow{n})
+			}
+		}
+		if more {
+			v.Older = req.to(notificationPath(id)) + "?before=" + decimal(list[len(list)-1].ID)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if before > 0 {
+		v.Newest = req.to(notificationPath(id))
+	}
+	if v.Form.ID == 0 {
+		v.Form = formOfRule(v.NotificationRule)
+	}
+	return req.show(status, pageView{Template: "notification", Title: v.Name, Section: "notifications", Data: v})
+}
+
+// onNotification does something with the rule that the path names, and leads back to it with
+// the secret that came of it; what the person can mend is said there.
+func (req *request) onNotification(did string, do func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (secret string, err error)) error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	n, err := req.notifier()
+	if err != nil {
+		return err
+	}
+	var secret string
+	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		secret, err = do(ctx, tx, n, id)
+		return err
+	})
+	if said, ok := sayable(err); ok {
+		return req.showNotification(http.StatusBadRequest, id, notificationView{Fault: said})
+	}
+	if err != nil {
+		return err
+	}
+	req.toNotification(id, did, secret)
+	return nil
+}
+
+// changeNotification changes what a rule is about, and where it leads where an address is given.
+func (req *request) changeNotification() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	n, err := req.notifier()
+	if err != nil {
+		return err
+	}
+	var f notificationForm
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.NotificationRule(ctx, id)
+		if err != nil {
+			return err
+		}
+		f = formOfRule(r)
+		f.filledIn(form)
+		address, err := f.apply(&r)
+		if err == nil {
+			_, err = n.Change(ctx, tx, r, address)
+		}
+		return err
+	})
+	if said, ok := sayable(err); ok {
+		f.Fault = said
+		req.unsaved()
+		return req.showNotification(http.StatusBadRequest, id, notificationView{Form: f})
+	}
+	if err != nil {
+		return err
+	}
+	req.toNotification(id, "notification-saved", "")
+	return nil
+}
+
+// pauseNotification pauses a rule, or has it go on.
+func (req *request) pauseNotification() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	paused, did := form.Get("paused") == "on", "notification-resumed"
+	if paused {
+		did = "notification-paused"
+	}
+	return req.onNotification(did, func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (string, error) {
+		r, err := tx.NotificationRule(ctx, id)
+		if err == nil {
+			r.Paused = paused
+			_, err = n.Change(ctx, tx, r, "")
+		}
+		return "", err
+	})
+}
+
+// rotateNotification gives a webhook another secret, which its page shows once.
+func (req *request) rotateNotification() error {
+	return req.onNotification("", func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (string, error) {
+		_, secret, err := n.Rotate(ctx, tx, id)
+		return secret, err
+	})
+}
+
+// resendNotification queues a message of the rule's log once more.
+func (req *request) resendNotification() error {
+	message, err := strconv.ParseInt(req.r.PathValue("notification"), 10, 64)
+	if err != nil {
+		return redoubt.ErrNotFound
+	}
+	return req.onNotification("notification-resent", func(ctx context.Context, tx *store.Tx, _ *notify.Notifier, id int64) (string, error) {
+		_, err := tx.ResendNotification(ctx, id, message)
+		return "", err
+	})
+}
+
+// testNotification sends the receivers of a rule a message now; its page says what came of it.
+func (req *request) testNotification() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	n, err := req.notifier()
+	if err != nil {
+		return err
+	}
+	sent, err := n.Test(req.r.Context(), req.viewer.Deployment.ID, req.viewer.Actor(), id)
+	if err != nil {
+		return err
+	}
+	first := slices.MinFunc(sent, func(a, b redoubt.Notification) int { return cmp.Compare(a.ID, b.ID) })
+	req.redirect(req.to(notificationPath(id)) + "?tested=" + decimal(first.ID))
+	return nil
+}
+
+// deleteNotification forgets a rule with its log.
+func (req *request) deleteNotification() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	err = req.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteNotificationRule(ctx, id) })
+	if err != nil {
+		return err
+	}
+	req.redirect(req.to(notificationsPath + "?done=notification-deleted"))
+	return nil
+}

@@ -1,0 +1,221 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/notify"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// newNotifier makes what tells people, and receivers on this machine.
+func newNotifier(t testing.TB, s *store.Store, now func() time.Time) *notify.Notifier {
+	t.Helper()
+	sealer, err := keyring.New([]byte("secret"), nil, storetest.Epoch).Sealer("notifications")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return notify.New(notify.Config{
+		Store: s, Filter: FindingFilter, Sealer: sealer, Clock: now, PublicURL: func() string { return "https://redoubt.example" }, Name: "redoubt/test",
+		Reach: scm.Reach{NoPrivate: true, Also: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Flag: "--notify-to"},
+	})
+}
+
+// tellingRule is a rule of the site, which told something; it is made where there is none.
+func (s *site) tellingRule() (rule redoubt.NotificationRule) {
+	s.t.Helper()
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.NotificationRules(ctx)
+		if err != nil || len(list) > 0 {
+			if len(list) > 0 {
+				rule = list[0]
+			}
+			return err
+		}
+		rule, err = tx.AddNotificationRule(ctx, redoubt.NotificationRule{
+			Name: "on call", Events: redoubt.NotificationEvents(0).With(redoubt.EventNewFinding).With(redoubt.EventScanMissing), MissingDays: 3, Filter: "branch=primary",
+			MinSeverity: redoubt.SeverityHigh, Channel: redoubt.ChannelWebhook, Host: "hooks.example.com",
+		}, func(int64) ([]byte, error) { return []byte("sealed"), nil })
+		for i, state := range []redoubt.NotificationState{redoubt.NotificationDelivered, redoubt.NotificationFailed} {
+			if err == nil {
+				_, err = tx.AddEndedNotification(ctx, redoubt.Notification{
+					RuleID: rule.ID, Receiver: redoubt.NotificationReceiver{RuleID: rule.ID}, Key: fmt.Sprint("told-", i), State: state, Status: 200 + 300*i, Answer: "thank you",
+					Message: redoubt.NotificationMessage{Event: redoubt.EventNewFinding, Title: "2 new findings (1 critical, 1 high) in acme/payments"},
+					Problem: []string{"", "The receiver answered 500."}[i],
+				})
+			}
+		}
+		return err
+	})
+	return rule
+}
+
+// hook takes messages on a secret path with a status.
+func hook(t *testing.T, status *int) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(*status)
+		_, _ = w.Write([]byte("<b>said</b>"))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/very-secret-path"
+}
+
+var secretShown = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`)
+
+// TestANotificationRuleFromItsFormToItsEnd: what the Web API refuses is said and loses nothing
+// that was typed, no page shows an address, and a secret is shown once.
+func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	says(t, s.page(notificationsPath), "Nobody is told of anything yet")
+	says(t, s.page(notificationsPath+"/new?filter=severities%3Dhigh&issue_types=sca"), `value="severities=high"`, `value="sca" checked`)
+	status := http.StatusNoContent
+	form := url.Values{
+		"name": {`on <call>`}, "events": {"new_finding", "scan_missing"}, "missing_days": {"3"}, "min_severity": {"high"}, "issue_types": {"sast", "sca"}, "filter": {"colour=red"},
+		"channel": {"webhook"}, "url": {hook(t, &status)}, "to": {"left@over.example"}, "digest": {"day"},
+	}
+	a := s.post(notificationsPath, form)
+	says(t, a.text, "is no word of a filter", `value="on &lt;call&gt;"`, `value="colour=red"`, `value="scan_missing" checked`, `value="high" selected`, `value="sca" checked`, "very-secret-path")
+	if a.StatusCode != http.StatusBadRequest || a.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%s, %q", a.Status, a.Header.Get("Cache-Control"))
+	}
+	form.Set("filter", "branch=primary")
+	a = s.post(notificationsPath, form)
+	at, _, _ := strings.Cut(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme"), "?")
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, a.Header.Get("Location"), nil)
+	r.AddCookie(onceCookie(t, a))
+	page := s.send(r).text
+	first := secretShown.FindString(page)
+	if first == "" {
+		t.Fatalf("the secret is not shown: %s", page)
+	}
+	says(t, page, "on &lt;call&gt;", "Nobody was told of anything by this rule yet", "127.0.0.1")
+	again := s.page(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme"))
+	says(t, again, "The secret is shown once only")
+	lacks(t, again, "whsec_", "very-secret-path")
+	if a := s.post(notificationsPath, form); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, "called on &lt;call&gt; already") {
+		t.Errorf("of the same name: %s", a.Status)
+	}
+
+	says(t, s.follow(at+"/test", nil), "The receiver took it (204).", "Delivered", "Test")
+	status = http.StatusInternalServerError
+	page = s.follow(at+"/test", nil)
+	says(t, page, "Test: The receiver answered 500.", "&lt;b&gt;said&lt;/b&gt;", "Failed")
+	lacks(t, page, "<b>said")
+	says(t, s.page(notificationsPath), "Failed", "A project is not scanned for 3 days", "Code, Supply chain, high and above", "branch=primary", "Webhook", "127.0.0.1")
+	lacks(t, s.page(notificationsPath), "very-secret-path")
+
+	message := regexp.MustCompile(`/notifications/(\d+)/resend`).FindStringSubmatch(page)[1]
+	says(t, s.follow(at+"/notifications/"+message+"/resend", nil), "Queued once more", "Queued")
+	if a := s.post(at+"/notifications/"+message+"/resend", nil); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, "waits to be sent already") {
+		t.Errorf("resent while it waits: %s", a.Status)
+	}
+	says(t, s.follow(at+"/pause", url.Values{"paused": {"on"}}), "The rule is paused", ">Paused<", ">Resume<")
+	says(t, s.page(notificationsPath), ">Paused<")
+	says(t, s.follow(at+"/pause", url.Values{"paused": {"off"}}), "works again", ">Pause<")
+
+	a = s.post(at+"/rotate", nil)
+	r = httptest.NewRequestWithContext(t.Context(), http.MethodGet, a.Header.Get("Location"), nil)
+	r.AddCookie(onceCookie(t, a))
+	if second := secretShown.FindString(s.send(r).text); second == "" || second == first {
+		t.Errorf("the secret after it was rotated: %q", second)
+	}
+	change := url.Values{"name": {"night shift"}, "events": {"assigned"}, "channel": {"slack"}, "url": {""}}
+	page = s.follow(at, change)
+	says(t, page, "Saved.", "night shift", "Webhook to 127.0.0.1")
+	change.Set("url", "ftp://files.example")
+	change.Set("name", "kept name")
+	says(t, s.post(at, change).text, "the address begins with https:// or http://", `value="kept name"`, `value="ftp://files.example"`, "<h1 class=\"long\">night shift")
+	says(t, s.follow(at+"/delete", nil), "The rule is deleted", "Nobody is told of anything yet")
+	if a := s.get(at); a.StatusCode != http.StatusNotFound {
+		t.Errorf("a rule that is gone: %s", a.Status)
+	}
+}
+
+// What is none of the choices, and what the Web API refuses, is said on the form.
+func TestWhatANotificationRuleMayNotSay(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	for _, c := range []struct{ field, value, says string }{
+		{"events", "", "none of the choices"},
+		{"events", "everything", "none of the choices"},
+		{"issue_types", "dast", "none of the choices"},
+		{"min_severity", "awful", "none of the choices"},
+		{"missing_days", "many", "is a whole number"},
+		{"missing_days", "0", "1 to 365"},
+		{"channel", "pigeon", "the channel is one of"},
+		{"channel", "email", "give 1 to 50 addresses"},
+		{"url", "", "give the address of the receiver"},
+		{"url", "http://10.0.0.1/", "tells nobody at"},
+		{"name", " ", "give the rule a name"},
+		{"filter", "advisory=CVE-2021-23337", "cannot be kept in a filter"},
+	} {
+		form := url.Values{"name": {"r"}, "events": {"scan_missing"}, "missing_days": {"3"}, "channel": {"slack"}, "url": {"https://hooks.example.com/x"}}
+		form.Set(c.field, c.value)
+		a := s.post(notificationsPath, form)
+		if a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s=%q: %s", c.field, c.value, a.Status)
+		}
+		says(t, a.text, c.says)
+	}
+	says(t, s.page(notificationsPath), "Nobody is told of anything yet")
+}
+
+// A word for each of what can be chosen.
+func TestNotificationChoicesHaveWords(t *testing.T) {
+	var f notificationForm
+	for name, offers := range map[string][]offer{"events": f.Events(), "channels": f.Channels(), "digests": f.Digests(), "products": f.Products(), "severities": f.Severities()} {
+		if len(offers) < 3 {
+			t.Errorf("%s: %v", name, offers)
+		}
+		for _, o := range offers {
+			if o.Label == "" || name != "severities" && o.Value == "" {
+				t.Errorf("%s: %+v", name, o)
+			}
+		}
+	}
+}
+
+// The log of a rule is read page by page, and the list shows the newest of each.
+func TestTheLogOfANotificationRule(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	rule := s.tellingRule()
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		for i := range deliveriesPerPage {
+			_, err := tx.AddEndedNotification(ctx, redoubt.Notification{
+				RuleID: rule.ID, Receiver: redoubt.NotificationReceiver{RuleID: rule.ID}, Key: fmt.Sprint("more-", i), State: redoubt.NotificationDelivered, Status: 204,
+				Message: redoubt.NotificationMessage{Event: redoubt.EventAssigned, Title: "assigned " + decimal(int64(i))},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	at := notificationPath(rule.ID)
+	page := s.page(at)
+	says(t, page, "assigned 49", "assigned 0<", "Older")
+	lacks(t, page, "The receiver answered 500.", "Newest")
+	older := regexp.MustCompile(`href="([^"]+)">Older`).FindStringSubmatch(page)[1]
+	says(t, s.page(strings.TrimPrefix(older, "/orgs/acme")), "The receiver answered 500.", "Newest", "2 new findings")
+	list := s.page(notificationsPath)
+	says(t, list, "Delivered")
+	lacks(t, list, ">Failed<")
+	if a := s.get(at + "?before=x"); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("a log before x: %s", a.Status)
+	}
+}
