@@ -273,6 +273,14 @@ func (r deliveryRow) StateLabel() string {
 // Waits reports whether it is still to be sent.
 func (r deliveryRow) Waits() bool { return r.State == redoubt.NotificationQueued }
 
+// Tried says how often it was tried; empty: not yet.
+func (r deliveryRow) Tried() string {
+	if r.Attempts == 0 {
+		return ""
+	}
+	return plural(r.Attempts, "attempt")
+}
+
 // Outcome says what came of it in words.
 func (r deliveryRow) Outcome() string {
 	switch {

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/keyring"
@@ -73,6 +76,14 @@ func hook(t *testing.T, status *int) string {
 	return server.URL + "/very-secret-path"
 }
 
+// bringingSecret opens the page that an answer leads to, with the secret that it brings.
+func (s *site) bringingSecret(a answer) string {
+	s.t.Helper()
+	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, a.Header.Get("Location"), nil)
+	r.AddCookie(onceCookie(s.t, a))
+	return html.UnescapeString(s.send(r).text)
+}
+
 var secretShown = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`)
 
 // TestANotificationRuleFromItsFormToItsEnd: what the Web API refuses is said and loses nothing
@@ -95,14 +106,12 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	form.Set("filter", "branch=primary")
 	a = s.post(notificationsPath, form)
 	at, _, _ := strings.Cut(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme"), "?")
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, a.Header.Get("Location"), nil)
-	r.AddCookie(onceCookie(t, a))
-	page := s.send(r).text
+	page := s.bringingSecret(a)
 	first := secretShown.FindString(page)
 	if first == "" {
 		t.Fatalf("the secret is not shown: %s", page)
 	}
-	says(t, page, "on &lt;call&gt;", "Nobody was told of anything by this rule yet", "127.0.0.1")
+	says(t, page, "on <call>", "Nobody was told of anything by this rule yet", "127.0.0.1")
 	again := s.page(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme"))
 	says(t, again, "The secret is shown once only")
 	lacks(t, again, "whsec_", "very-secret-path")
@@ -127,10 +136,7 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	says(t, s.page(notificationsPath), ">Paused<")
 	says(t, s.follow(at+"/pause", url.Values{"paused": {"off"}}), "works again", ">Pause<")
 
-	a = s.post(at+"/rotate", nil)
-	r = httptest.NewRequestWithContext(t.Context(), http.MethodGet, a.Header.Get("Location"), nil)
-	r.AddCookie(onceCookie(t, a))
-	if second := secretShown.FindString(s.send(r).text); second == "" || second == first {
+	if second := secretShown.FindString(s.bringingSecret(s.post(at+"/rotate", nil))); second == "" || second == first {
 		t.Errorf("the secret after it was rotated: %q", second)
 	}
 	change := url.Values{"name": {"night shift"}, "events": {"assigned"}, "channel": {"slack"}, "url": {""}}
@@ -217,5 +223,18 @@ func TestTheLogOfANotificationRule(t *testing.T) {
 	lacks(t, list, ">Failed<")
 	if a := s.get(at + "?before=x"); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a log before x: %s", a.Status)
+	}
+}
+
+// On a phone no page of rules is wider than the screen.
+func TestNotificationPagesOnANarrowScreen(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	at := notificationPath(s.tellingRule().ID)
+	b := s.browse(390, 844)
+	b.do(chromedp.EmulateViewport(390, 844))
+	for _, path := range []string{notificationsPath, notificationsPath + "/new", at} {
+		b.open(path)
+		b.fits(path, 390)
 	}
 }
