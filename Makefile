@@ -17,7 +17,7 @@ DATA ?= .cache/data
 OURS := find . \( -name .cache -o -name testdata \) -prune -o -name '*.go' -print0
 
 # The packages whose tests match a pattern: where the benchmarks are, or the golden files.
-packages_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n1 dirname | sort -u)
+packages_with = $$(grep -rlE --include='*_test.go' --exclude-dir=.cache '$(1)' . | xargs -r -n1 dirname | sort -u)
 
 .PHONY: help
 help: ## List the targets
