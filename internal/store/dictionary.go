@@ -141,17 +141,7 @@ func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packa
 	if len(others) == 0 {
 		return found, nil
 	}
-	read := make(map[int64]packageVersion, len(others))
-	in, arg := tx.in("v.id", 2, others)
-	err = each(ctx, tx, func(r row) error {
-		var id int64
-		var n packageVersion
-		err := r.Scan(&id, &n.ecosystem, &n.name, &n.version)
-		read[id] = n
-		return err
-	}, `SELECT v.id, p.ecosystem, p.name, v.version
-		FROM package_version v JOIN package p ON p.deployment_id = v.deployment_id AND p.id = v.package_id
-		WHERE v.deployment_id = $1 AND `+in, arg)
+	read, err := tx.readVersions(ctx, "v.id", others)
 	if err != nil {
 		return nil, err
 	}
@@ -160,6 +150,21 @@ func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packa
 	}
 	maps.Copy(found, read)
 	return found, nil
+}
+
+// readVersions reads the versions whose column v.id or v.package_id has one of the ids.
+func (tx *Tx) readVersions(ctx context.Context, column string, ids []int64) (map[int64]packageVersion, error) {
+	read := make(map[int64]packageVersion, len(ids))
+	in, arg := tx.in(column, 2, ids)
+	return read, each(ctx, tx, func(r row) error {
+		var id int64
+		var n packageVersion
+		err := r.Scan(&id, &n.ecosystem, &n.name, &n.version)
+		read[id] = n
+		return err
+	}, `SELECT v.id, p.ecosystem, p.name, v.version
+		FROM package_version v JOIN package p ON p.deployment_id = v.deployment_id AND p.id = v.package_id
+		WHERE v.deployment_id = $1 AND `+in, arg)
 }
 
 // packageVersions are all versions of some packages, by id.
@@ -174,17 +179,7 @@ func (tx *Tx) versionsOf(ctx context.Context, packages []int64) (map[int64]packa
 	if last := tx.lastVersions; last.names != nil && slices.Equal(last.packages, packages) {
 		return last.names, nil
 	}
-	names := map[int64]packageVersion{}
-	in, arg := tx.in("v.package_id", 2, packages)
-	err := each(ctx, tx, func(r row) error {
-		var id int64
-		var n packageVersion
-		err := r.Scan(&id, &n.ecosystem, &n.name, &n.version)
-		names[id] = n
-		return err
-	}, `SELECT v.id, p.ecosystem, p.name, v.version
-		FROM package_version v JOIN package p ON p.deployment_id = v.deployment_id AND p.id = v.package_id
-		WHERE v.deployment_id = $1 AND `+in, arg)
+	names, err := tx.readVersions(ctx, "v.package_id", packages)
 	if err != nil {
 		return nil, err
 	}

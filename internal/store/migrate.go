@@ -3,11 +3,13 @@ package store
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"embed"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -94,4 +96,26 @@ func (e *engine) foreignMigrations(files fs.FS) ([]string, error) {
 		}
 	}
 	return foreign, err
+}
+
+// migrateTenants does a step of a migration for each deployment, in a transaction a moment
+// after its last one.
+func (e *engine) migrateTenants(ctx context.Context, sqlTx *sql.Tx, by redoubt.Actor, do func(tx *Tx) error) error {
+	q := &session{engine: e, tx: sqlTx}
+	type tenant struct {
+		redoubt.Deployment
+		committedAt time.Time
+	}
+	tenants, err := many(ctx, q, func(r row) (t tenant, err error) {
+		return t, r.Scan(&t.ID, &t.Version, instant(&t.committedAt))
+	}, `SELECT id, version, committed_at FROM deployment ORDER BY id`)
+	if err != nil {
+		return err
+	}
+	for _, t := range tenants {
+		if err := do(newTx(q, t.Deployment, t.committedAt.Add(time.Microsecond), by)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

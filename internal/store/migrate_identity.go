@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -34,19 +33,7 @@ func (e *engine) goMigrations() []*goose.Migration {
 // their next report has: by formula group and code, where it was by the ordinal
 // (semantics §4). It is whole or not at all, and every index is built anew.
 func (e *engine) pairMatchesAnew(ctx context.Context, sqlTx *sql.Tx) error {
-	q := &session{engine: e, tx: sqlTx}
-	type tenant struct {
-		redoubt.Deployment
-		committedAt time.Time
-	}
-	tenants, err := many(ctx, q, func(r row) (t tenant, err error) {
-		return t, r.Scan(&t.ID, &t.Version, instant(&t.committedAt))
-	}, `SELECT id, version, committed_at FROM deployment ORDER BY id`)
-	if err != nil {
-		return err
-	}
-	for _, t := range tenants {
-		tx := newTx(q, t.Deployment, t.committedAt.Add(time.Microsecond), redoubt.Actor{})
+	return e.migrateTenants(ctx, sqlTx, redoubt.Actor{}, func(tx *Tx) error {
 		projects, err := many(ctx, tx, func(r row) (p redoubt.Project, err error) {
 			return p, r.Scan(&p.ID, &p.PrimaryBranch, &p.DefaultBranch)
 		}, `SELECT id, primary_branch, default_branch FROM project WHERE deployment_id = $1 ORDER BY id`)
@@ -59,13 +46,10 @@ func (e *engine) pairMatchesAnew(ctx context.Context, sqlTx *sql.Tx) error {
 			}
 		}
 		if len(tx.changes) == 0 {
-			continue
+			return nil
 		}
-		if err := tx.finish(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+		return tx.finish(ctx)
+	})
 }
 
 // storedMatch is a row of a match whose code is known.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -24,24 +23,12 @@ type notedTicket struct {
 // linkNotedTickets links the findings whose annotations name a ticket to one of that
 // address. Where there is no address, the name stays in the audit trail alone.
 func (e *engine) linkNotedTickets(ctx context.Context, sqlTx *sql.Tx) error {
-	q := &session{engine: e, tx: sqlTx}
-	type tenant struct {
-		redoubt.Deployment
-		committedAt time.Time
-	}
-	tenants, err := many(ctx, q, func(r row) (t tenant, err error) {
-		return t, r.Scan(&t.ID, &t.Version, instant(&t.committedAt))
-	}, `SELECT id, version, committed_at FROM deployment ORDER BY id`)
-	if err != nil {
-		return err
-	}
-	for _, t := range tenants {
-		tx := newTx(q, t.Deployment, t.committedAt.Add(time.Microsecond), redoubt.Actor{Kind: "system", Name: "migration"})
+	return e.migrateTenants(ctx, sqlTx, redoubt.Actor{Kind: "system", Name: "migration"}, func(tx *Tx) error {
 		if err := tx.linkNotedTickets(ctx); err != nil {
-			return fmt.Errorf("the tickets of deployment %d: %w", t.ID, err)
+			return fmt.Errorf("the tickets of deployment %d: %w", tx.deployment.ID, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (tx *Tx) linkNotedTickets(ctx context.Context) error {
