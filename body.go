@@ -47,7 +47,8 @@ type FoundDependency struct {
 	Version         string  `json:"version"`
 }
 
-// Usage is where the code uses a vulnerable package.
+// Usage is where the code uses a vulnerable package. Its ticket is null as stored: the
+// ticket about the finding is shown there, and is linked after the body is written.
 type Usage struct {
 	ExternalTicket *ExternalTicket `json:"external_ticket"`
 	Location       WireLocation    `json:"location"`

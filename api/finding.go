@@ -193,6 +193,6 @@ type FoundDependency struct {
 // Usage is where code uses a vulnerable package.
 type Usage struct {
 	_              struct{}        `nullable:"true"`
-	ExternalTicket *ExternalTicket `json:"external_ticket" doc:"Ticket about this use, or null."`
+	ExternalTicket *ExternalTicket `json:"external_ticket" doc:"Ticket about this use, which is that about the finding, or null."`
 	Location       Location        `json:"location" doc:"Where it is used."`
 }

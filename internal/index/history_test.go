@@ -322,6 +322,9 @@ func (w *world) someBody(t *rapid.T, issueType redoubt.IssueType) []byte {
 		if name := one(t, "vulnerability", "", "CVE-2021-44228", "GHSA-1"); name != "" {
 			body.VulnerabilityIdentifier = &name
 		}
+		if chance(t, "use", 50) {
+			body.Usage = &redoubt.Usage{Location: body.Location}
+		}
 	}
 	members, err := body.Members()
 	if err != nil {

@@ -193,7 +193,7 @@ func renamedEnd(b, rest []byte) (out, left []byte) {
 // usage appends the member usage and what comes behind it. Its place has both
 // spellings that clients read, and a link.
 func (e *encoder) usage(b []byte, it *item, known, rest []byte) []byte {
-	ticket, at, ok := bytes.Cut(rest, []byte(`"location":`))
+	_, at, ok := bytes.Cut(rest, []byte(`"location":`))
 	take := func(name string, value func([]byte) []byte) (v []byte) {
 		var is bool
 		if at, is = bytes.CutPrefix(at, []byte(name)); is {
@@ -209,7 +209,8 @@ func (e *encoder) usage(b []byte, it *item, known, rest []byte) []byte {
 	if !ok {
 		return append(b, rest...)
 	}
-	b = append(append(b, hostedNames.Replace(string(ticket))...), `"location":{"file_path":`...)
+	b = append(append(b, `"external_ticket":`...), ticketIn(it.note.hosted)...)
+	b = append(b, `,"location":{"file_path":`...)
 	b = append(append(append(b, path...), `,"path":`...), path...)
 	b = append(append(append(b, `,"line":`...), line...), `,"start_line":`...)
 	b = append(append(append(b, line...), `,"column":`...), column...)

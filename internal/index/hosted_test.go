@@ -101,9 +101,6 @@ func hostileBody(t *testing.T, issueType redoubt.IssueType, text string, i int) 
 		if i%4 > 0 {
 			body.Usage = &redoubt.Usage{Location: place}
 		}
-		if i%4 > 1 {
-			body.Usage.ExternalTicket = &redoubt.ExternalTicket{ExternalSlug: text, LinkedIssueIDs: []int64{1}}
-		}
 	}
 	out, err := body.Members()
 	if err != nil {
@@ -156,7 +153,7 @@ func translate(f map[string]any) {
 		at := usage["location"].(map[string]any)
 		rename(at, "filePath", "file_path", "endLine", "end_line", "endColumn", "end_column")
 		at["path"], at["start_line"], at["start_col"], at["end_col"], at["url"] = at["file_path"], at["line"], at["column"], at["end_column"], f["line_of_code_url"]
-		tickets = append(tickets, usage["external_ticket"])
+		usage["external_ticket"] = f["external_ticket"]
 	}
 	for _, ticket := range tickets {
 		if ticket, ok := ticket.(map[string]any); ok {

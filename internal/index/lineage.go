@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -147,6 +148,14 @@ func ticket(t *redoubt.ExternalTicket) *redoubt.ExternalTicket {
 	out := *t
 	out.LinkedIssueIDs = orEmpty(t.LinkedIssueIDs)
 	return &out
+}
+
+// ticketIn returns the value of external_ticket in what lineageJSON has in common or
+// hosted. No text can hold the names around it: its quotes are escaped.
+func ticketIn(members []byte) []byte {
+	_, value, _ := bytes.Cut(members, []byte(`"external_ticket":`))
+	value, _, _ = bytes.Cut(value, []byte(`,"review_comments":`))
+	return value
 }
 
 // stampedPR is redoubt.ClickToFixPR with its time as this API writes times.

@@ -211,6 +211,9 @@ func (w *world) shown(t rapid.TB, finding redoubt.IndexedFinding) any {
 		m["triage_until"] = l.Triage.Until.Add(-time.Second).UTC().Format(time.DateOnly)
 	}
 	m["external_ticket"], m["review_comments"] = l.Annotations.ExternalTicket, orEmpty(l.Annotations.ReviewComments)
+	if use, known := m["usage"].(map[string]any); known {
+		use["external_ticket"] = l.Annotations.ExternalTicket
+	}
 	w.showRule(m, w.rules[finding.RuleID], m["rule_message"])
 	w.showByType(m, finding, l.Annotations)
 	out := map[string]any{}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/redoubt/redoubt"
@@ -48,7 +49,7 @@ func (e *encoder) finding(b []byte, it *item) []byte {
 		b = append(b, validations.of(r.validation)...)
 		b = append(b, historical.of(r.historical)...)
 	}
-	b = append(b, it.body...)
+	b = it.withTicket(b)
 	b = append(b, ',')
 	b = append(b, it.rule.wire...)
 	if !it.rule.open {
@@ -58,6 +59,22 @@ func (e *encoder) finding(b []byte, it *item) []byte {
 		return append(append(b, message...), "}}"...)
 	}
 	return append(b, `""}}`...)
+}
+
+// withTicket appends the scan's body. The ticket about a supply-chain finding is that
+// about the use it tells of, which was written before there was a ticket (semantics §2).
+func (it *item) withTicket(b []byte) []byte {
+	const before = `"usage":{"external_ticket":`
+	if it.issueType != redoubt.SCA || it.note == emptyLineageJSON {
+		return append(b, it.body...)
+	}
+	use := bytes.Index(it.body, []byte(before+"null"))
+	if use < 0 {
+		return append(b, it.body...)
+	}
+	b = append(b, it.body[:use+len(before)]...)
+	b = append(b, ticketIn(it.note.common)...)
+	return append(b, it.body[use+len(before+"null"):]...)
 }
 
 // due appends the due date, the last moment of its day in UTC: what the contract does
