@@ -183,7 +183,7 @@ func (r *Runner) make(parent context.Context, leased *api.LeasedRun) (end api.Fi
 		return end, lost
 	}
 	end = outcome(parent, ctx, workErr)
-	end.Claim, end.ScanID = leased.Claim, scanID
+	end.Claim, end.ScanID, end.Reason = leased.Claim, scanID, tell.hide.clean(end.Reason)
 	within := redoubt.RunLease
 	if parent.Err() != nil {
 		within = finishWithin

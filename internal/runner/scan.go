@@ -1,14 +1,12 @@
 package runner
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,7 +134,7 @@ func (s *scan) start(parent context.Context, socket, key string) (exit int, err 
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
-		s.log(pipe)
+		s.tell.lines(pipe)
 	}()
 	err = made.Wait()
 	killGroup(made.Process.Pid)
@@ -149,18 +147,6 @@ func (s *scan) start(parent context.Context, socket, key string) (exit int, err 
 		return 0, err
 	}
 	return made.ProcessState.ExitCode(), nil
-}
-
-// log reads what the scanner says, line by line.
-func (s *scan) log(from io.Reader) {
-	lines := bufio.NewReaderSize(from, maxLine)
-	for {
-		line, _, err := lines.ReadLine()
-		if err != nil {
-			return
-		}
-		s.tell.line(string(line))
-	}
 }
 
 // withinBounds says which bound the scanner broke.

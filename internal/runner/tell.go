@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -25,7 +27,7 @@ const (
 type teller struct {
 	client *api.Client
 	run    *api.LeasedRun
-	clean  *strings.Replacer // takes out what must not be told
+	hide   hider
 
 	sending sync.Mutex
 	mu      sync.Mutex
@@ -36,30 +38,48 @@ type teller struct {
 }
 
 func newTeller(client *api.Client, run *api.LeasedRun) *teller {
-	hide := []string{run.Token, "[hidden]"}
+	secrets := []string{run.Token}
 	if c := run.Credential; c != nil {
-		for _, secret := range []string{c.Password, c.SSHKey} {
-			if secret != "" {
-				hide = append(hide, secret, "[hidden]")
-			}
-		}
+		secrets = append(secrets, c.Password, c.SSHKey)
 	}
-	return &teller{client: client, run: run, clean: strings.NewReplacer(hide...), at: api.ProgressRunRequest{Claim: run.Claim, State: "leased"}, wake: make(chan struct{}, 1)}
+	return &teller{client: client, run: run, hide: newHider(secrets...), at: api.ProgressRunRequest{Claim: run.Claim, State: "leased"}, wake: make(chan struct{}, 1)}
 }
 
 // say adds a line to the log.
 func (t *teller) say(format string, args ...any) { t.line(fmt.Sprintf(format, args...)) }
 
-// line adds a line that somebody else wrote.
+// line adds a line that somebody else wrote. Of a long one the rest is left out, once what
+// must not be told is gone from it: a cut would leave a part of that.
 func (t *teller) line(text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	text = strings.TrimRight(t.hide.clean(text), "\r\n")
 	if len(text) > maxLine {
 		text = text[:maxLine] + " …"
 	}
-	text = t.clean.Replace(strings.TrimRight(text, "\r\n")) + "\n"
+	text += "\n"
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.kept += int64(len(text)); t.kept <= t.run.Limits.LogBytes {
 		t.waiting.WriteString(text)
+	}
+}
+
+// lines adds what somebody else writes, line by line, until that ends. Of a line no more is
+// held than what may be told of it.
+func (t *teller) lines(from io.Reader) {
+	in := bufio.NewReaderSize(from, maxLine+t.hide.longest)
+	for {
+		text, more, err := in.ReadLine()
+		if err != nil {
+			return
+		}
+		if !more {
+			t.line(string(text))
+			continue
+		}
+		t.line(t.hide.begun(string(text)) + " …")
+		for more && err == nil {
+			_, more, err = in.ReadLine()
+		}
 	}
 }
 

@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+const (
+	secretToken = "rdt_0123456789abcdefghijklmnopqrstuvwxyz"
+	secretKey   = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAAB\nAAAAMwAAAAtzc2gtZWQyNTUxOQAAACBkZWFkYmVlZmRlYWRiZWVm\nAA==\n-----END OPENSSH PRIVATE KEY-----\n"
+)
+
+func tellerOf(secrets api.CloneCredential) *teller {
+	return newTeller(nil, &api.LeasedRun{Token: secretToken, Credential: &secrets, Limits: api.LeasedRunLimits{LogBytes: 1 << 20}})
+}
+
+// TestSecretsAreHiddenWhereverALineIsCut: at each place of a long line, by what a program
+// writes and by what the runner says.
+func TestSecretsAreHiddenWhereverALineIsCut(t *testing.T) {
+	for before := maxLine - 2*len(secretToken); before < maxLine+2*len(secretToken); before++ {
+		text := strings.Repeat("x", before) + secretToken + strings.Repeat("y", 3*maxLine)
+		for way, write := range map[string]func(*teller){
+			"line":  func(tell *teller) { tell.line(text) },
+			"lines": func(tell *teller) { tell.lines(strings.NewReader(text + "\nnext\n")) },
+		} {
+			tell := tellerOf(api.CloneCredential{})
+			write(tell)
+			log := tell.waiting.String()
+			if strings.Contains(log, secretToken[:4]) || len(log) > maxLine+100 || !strings.HasPrefix(log, "xxxx") {
+				t.Fatalf("%s: with %d bytes in front of the token, %d are told, that end in %q", way, before, len(log), log[max(0, len(log)-60):])
+			}
+			if way == "lines" && !strings.HasSuffix(log, " …\nnext\n") {
+				t.Fatalf("the line behind it is not told: %q", log[max(0, len(log)-60):])
+			}
+		}
+	}
+}
+
+// TestManySecretsInALongLineAreHidden: what is taken out makes it shorter, so that more of it
+// comes to be within the bound.
+func TestManySecretsInALongLineAreHidden(t *testing.T) {
+	for shift := range len(secretToken) {
+		tell := tellerOf(api.CloneCredential{})
+		tell.lines(strings.NewReader(strings.Repeat("z", shift) + strings.Repeat(secretToken, 1000) + "\n"))
+		if log := strings.ReplaceAll(tell.waiting.String(), hidden, ""); strings.Contains(log, secretToken[:4]) {
+			t.Fatalf("shifted by %d: %q", shift, log[max(0, len(log)-60):])
+		}
+	}
+}
+
+// TestSecretsOfSeveralLinesAreHidden each line by itself, as a log has them.
+func TestSecretsOfSeveralLinesAreHidden(t *testing.T) {
+	tell := tellerOf(api.CloneCredential{Password: "b3Blbn", SSHKey: secretKey})
+	tell.lines(strings.NewReader("reading the key\n" + secretKey + fmt.Sprintf("%q\n", secretKey) + "  indented: " + strings.Split(secretKey, "\n")[2] + "!\n"))
+	log := tell.waiting.String()
+	for _, part := range []string{"b3Blbn", "AAAAMwAAAAtzc2g", "ZGVhZGJlZWY"} {
+		if strings.Contains(log, part) {
+			t.Errorf("%q is told:\n%s", part, log)
+		}
+	}
+	for _, kept := range []string{"reading the key\n", "-----BEGIN OPENSSH PRIVATE KEY-----", "indented: " + hidden + "!"} {
+		if !strings.Contains(log, kept) {
+			t.Errorf("%q is not told:\n%s", kept, log)
+		}
+	}
+}
+
+// TestNothingIsHiddenWithoutSecrets where an empty one would be everywhere.
+func TestNothingIsHiddenWithoutSecrets(t *testing.T) {
+	h := newHider("", " \n")
+	if got := h.clean("a b"); got != "a b" || h.begun("a b") != "a b" {
+		t.Errorf("it is %q and %q", got, h.begun("a b"))
+	}
+}
