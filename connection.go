@@ -55,6 +55,7 @@ type Connection struct {
 	// projects by themselves, but for those that one with a ! in front fits.
 	Follow    []string
 	Replies   ReplyPolicy // whose replies decide about findings
+	RepliesAt time.Time   // since when; older ones decide nothing. Zero: that was not kept yet
 	People    HostPeople  // users by their names at the host
 	CreatedAt time.Time
 	CheckedAt time.Time // when the host was asked last; zero: never

@@ -11,6 +11,7 @@ type Job struct {
 	State        JobState
 	Claim        int64  // how often it was claimed; only the newest claim may end it
 	Attempt      int    // of these claims, how many count against it
+	Subject      string // what it is about; empty: something of its own
 	Input        []byte // JSON
 	Result       []byte
 	MediaType    string

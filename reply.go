@@ -27,6 +27,11 @@ func (p ReplyPolicy) String() string { return replyPolicies.name(p) }
 // ParseReplyPolicy reads a wire name.
 func ParseReplyPolicy(s string) (ReplyPolicy, bool) { return replyPolicies.parse(s) }
 
+// Widens reports whether a policy lets somebody decide whom the one before did not.
+func (p ReplyPolicy) Widens(before ReplyPolicy) bool {
+	return p != before && (before == RepliesOff || p == RepliesCollaborators)
+}
+
 // ReplyPolicies lists the policies.
 func ReplyPolicies() []ReplyPolicy {
 	return []ReplyPolicy{RepliesLinked, RepliesCollaborators, RepliesOff}

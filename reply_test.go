@@ -54,3 +54,24 @@ func TestHostPeople(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestPoliciesThatWiden(t *testing.T) {
+	for _, c := range []struct {
+		before, after ReplyPolicy
+		want          bool
+	}{
+		{RepliesOff, RepliesLinked, true},
+		{RepliesOff, RepliesCollaborators, true},
+		{RepliesLinked, RepliesCollaborators, true},
+		{RepliesCollaborators, RepliesLinked, false},
+		{RepliesCollaborators, RepliesOff, false},
+		{RepliesLinked, RepliesOff, false},
+		{RepliesOff, RepliesOff, false},
+		{RepliesLinked, RepliesLinked, false},
+		{RepliesCollaborators, RepliesCollaborators, false},
+	} {
+		if got := c.after.Widens(c.before); got != c.want {
+			t.Errorf("from %s to %s widens: %v", c.before, c.after, got)
+		}
+	}
+}

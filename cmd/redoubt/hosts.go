@@ -24,7 +24,7 @@ func (a *app) keeper(o config.Outbound, ring keyring.Ring, st *store.Store, publ
 	return hosts.New(hosts.Config{
 		Proposed: runProposed, Pushed: runPushed,
 		Store: st, Vault: scm.NewVault(sealer), Clock: a.clock, Logger: a.log, PublicURL: publicURL,
-		Hosts: open,
+		Hosts: open, Instance: ring.Instance(),
 	}), nil
 }
 

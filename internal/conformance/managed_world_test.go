@@ -39,7 +39,7 @@ func codeHosts(t testing.TB, s *site, log *slog.Logger) *hosts.Keeper {
 		t.Fatal(err)
 	}
 	return hosts.New(hosts.Config{
-		Store: s.store, Vault: scm.NewVault(sealer), Hosts: codeHost{}, Clock: s.clock.Now, Logger: log, PublicURL: func() string { return "https://redoubt.example" },
+		Store: s.store, Vault: scm.NewVault(sealer), Hosts: codeHost{}, Clock: s.clock.Now, Logger: log, PublicURL: func() string { return "https://redoubt.example" }, Instance: hostRing.Instance(),
 	})
 }
 

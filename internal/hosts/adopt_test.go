@@ -11,32 +11,89 @@ import (
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
-// TestCommentsThatAreAdopted are of lineages of the project: what another server wrote with
-// the same account stays as it is.
+// TestCommentsThatAreAdopted are by this server, deployment and connection, about lineages of
+// the project, or the very ones that were about to be written: what another writes with the
+// same account stays as it is.
 func TestCommentsThatAreAdopted(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
-		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+		second, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, redoubt.Connection{Kind: redoubt.HostGitea, Name: "theirs", BaseURL: "https://git.example"}, credential)
+		w.must(err)
 		ours, foreign := w.find("rule-a", 4), w.findIn("acme/web", "rule-b", 5)
-		mark := func(lineage int64) string { return fmt.Sprintf("<!-- redoubt:lineage:%d -->", lineage) }
-		for i, lineage := range []int64{ours.LineageID, foreign.LineageID, 999999} {
-			w.host.comments = append(w.host.comments, scm.Comment{ID: fmt.Sprint(i + 1), Author: "bot", Path: "a.go", Line: 4, Body: mark(lineage)})
-		}
-		w.must(w.tell(w.scan(first, ours)))
-		same(t, "comments, with the summary", len(w.host.comments), 4)
-		same(t, "of another project", w.host.comments[1].Body, mark(foreign.LineageID))
-		same(t, "of nothing here", w.host.comments[2].Body, mark(999999))
-		w.view(func(ctx context.Context, tx *store.Tx) error {
-			r, err := tx.RepositoryByHostID(ctx, c.ID, "1")
-			w.must(err)
-			known, err := tx.ChangeComments(ctx, r.ID, 3)
-			kept := map[int64]string{}
-			for _, n := range known {
-				kept[n.LineageID] = n.HostID
+		r := w.repository(c)
+		me := fmt.Sprintf("%s/%d/", w.keeper.Instance, w.d.ID)
+		mine := me + fmt.Sprint(c.ID)
+		begun := func(mark string) func(tx *store.Tx, ctx context.Context) error {
+			return func(tx *store.Tx, ctx context.Context) error {
+				return tx.PutChangeComment(ctx, store.ChangeComment{RepositoryID: r.ID, Number: 3, LineageID: ours.LineageID, Path: "a.go", Body: mark})
 			}
-			same(t, "kept", fmt.Sprint(kept), fmt.Sprintf("map[0:4 %d:1]", ours.LineageID))
-			return err
-		})
+		}
+		line := func(lineage int64, of string) string {
+			return fmt.Sprintf("<!-- redoubt:lineage:%d%s -->", lineage, of)
+		}
+		for what, c := range map[string]struct {
+			body    string
+			summary bool
+			before  func(tx *store.Tx, ctx context.Context) error
+			adopted bool
+		}{
+			"ours":                            {body: line(ours.LineageID, " of "+mine), adopted: true},
+			"ours, settled":                   {body: line(ours.LineageID, " settled of "+mine), adopted: true},
+			"of a connection that is gone":    {body: line(ours.LineageID, " of "+me+"99999"), adopted: true},
+			"of another project":              {body: line(foreign.LineageID, " of "+mine)},
+			"of nothing here":                 {body: line(999999, " of "+mine)},
+			"of another connection":           {body: line(ours.LineageID, fmt.Sprint(" of ", me, second.ID))},
+			"of another deployment":           {body: line(ours.LineageID, fmt.Sprintf(" of %s/%d/%d", w.keeper.Instance, w.d.ID+1, c.ID))},
+			"of another server":               {body: line(ours.LineageID, fmt.Sprintf(" of aaaaaaaaaaaaaaaa/%d/%d", w.d.ID, c.ID))},
+			"of nobody knows whom":            {body: line(ours.LineageID, "")},
+			"it was about to be written":      {body: line(ours.LineageID, ""), before: begun(line(ours.LineageID, "")), adopted: true},
+			"another was about to be":         {body: line(ours.LineageID, ""), before: begun("other" + line(ours.LineageID, ""))},
+			"our summary":                     {body: "<!-- redoubt:summary of " + mine + " -->", summary: true, adopted: true},
+			"the summary of another server":   {body: fmt.Sprintf("<!-- redoubt:summary of aaaaaaaaaaaaaaaa/%d/%d -->", w.d.ID, c.ID), summary: true},
+			"the summary of nobody knows who": {body: "<!-- redoubt:summary -->", summary: true},
+		} {
+			t.Run(what, func(t *testing.T) {
+				w.t = t
+				w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+				n := scm.Comment{ID: "1", Author: "bot", Body: c.body}
+				if !c.summary {
+					n.Path, n.Line = "a.go", 4
+				}
+				w.host.comments = []scm.Comment{n}
+				if c.before != nil {
+					w.update(func(ctx context.Context, tx *store.Tx) error { return c.before(tx, ctx) })
+				}
+				w.must(w.tell(w.scan(first, ours)))
+				want := 3 // the line's and the summary beside it
+				if c.adopted {
+					want = 2
+				}
+				same(t, "comments", len(w.host.comments), want)
+				if !c.adopted {
+					same(t, "what it says", w.host.comments[0].Body, c.body)
+				}
+				w.update(func(ctx context.Context, tx *store.Tx) error {
+					known, err := tx.ChangeComments(ctx, r.ID, 3)
+					for _, n := range known {
+						if n.HostID == "1" != (c.adopted && (n.LineageID == 0) == c.summary) {
+							t.Errorf("kept is %+v", n)
+						}
+						w.must(tx.DropChangeComment(ctx, r.ID, 3, n.LineageID))
+					}
+					return err
+				})
+			})
+		}
 	})
+}
+
+// repository is that of the payments.
+func (w *world) repository(c redoubt.Connection) (r redoubt.Repository) {
+	w.t.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		r, err = tx.RepositoryByHostID(ctx, c.ID, "1")
+		return err
+	})
+	return r
 }

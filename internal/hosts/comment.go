@@ -71,17 +71,18 @@ func (c *commenting) look(ctx context.Context) error {
 	list = slices.DeleteFunc(list, func(n scm.Comment) bool {
 		return !strings.EqualFold(n.Author, c.connection.Account) || n.Author == ""
 	})
-	here, err := c.ofProject(ctx, list)
+	here, err := c.here(ctx, list)
 	if err != nil {
 		return err
 	}
 	for _, n := range list {
-		lineage, settled, line := marked(n.Body)
-		summary := n.Path == "" && strings.HasSuffix(strings.TrimSpace(n.Body), summaryMark)
-		if known, is := c.written[lineage]; (line && n.Path != "" && here[lineage] || summary) && (!is || known.HostID == "") {
-			if err := c.keep(ctx, c.noted(lineage, n, settled || n.Resolved)); err != nil {
-				return err
-			}
+		m, is := markOf(n.Body)
+		known, begun := c.written[m.lineage]
+		if !is || (m.lineage == 0) != (n.Path == "") || begun && known.HostID != "" || !here.has(m) && !(begun && sameText(known.Body, n.Body)) {
+			continue
+		}
+		if err := c.keep(ctx, c.noted(m.lineage, n, m.settled || n.Resolved)); err != nil {
+			return err
 		}
 	}
 	for lineage, n := range maps.Clone(c.written) {
@@ -94,24 +95,49 @@ func (c *commenting) look(ctx context.Context) error {
 	return nil
 }
 
-// ofProject are the lineages of the project among those that comments are marked with:
-// another server that has the same account may count as we do.
-func (c *commenting) ofProject(ctx context.Context, list []scm.Comment) (map[int64]bool, error) {
+// ours is what marks of our own name.
+type ours struct {
+	of          origin
+	connections map[int64]bool // that there are: what one wrote that is gone is whose it follows
+	lineages    map[int64]bool // of the project
+}
+
+// has reports whether a comment with a mark is ours to keep.
+func (o ours) has(m mark) bool {
+	mine := m.of.instance == o.of.instance && m.of.deployment == o.of.deployment && (m.of.connection == o.of.connection || !o.connections[m.of.connection])
+	return mine && (m.lineage == 0 || o.lineages[m.lineage])
+}
+
+// here finds what marks of our own name, of those that comments have.
+func (c *commenting) here(ctx context.Context, list []scm.Comment) (ours, error) {
 	var ids []int64
 	for _, n := range list {
-		if lineage, _, is := marked(n.Body); is {
-			ids = append(ids, lineage)
+		if m, is := markOf(n.Body); is && m.lineage != 0 {
+			ids = append(ids, m.lineage)
 		}
 	}
-	here := map[int64]bool{}
-	return here, c.keeper.Store.View(ctx, c.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+	out := ours{of: c.origin(), connections: map[int64]bool{}, lineages: map[int64]bool{}}
+	return out, c.keeper.Store.View(ctx, c.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		there, err := tx.Connections(ctx)
+		for _, o := range there {
+			out.connections[o.ID] = true
+		}
+		if err != nil {
+			return err
+		}
 		found, err := tx.Lineages(ctx, ids)
 		for id, l := range found {
-			here[id] = l.ProjectID == c.telling.ProjectID
+			out.lineages[id] = l.ProjectID == c.telling.ProjectID
 		}
 		return err
 	})
 }
+
+// origin is that of what is written here.
+func (c *commenting) origin() origin { return c.keeper.origin(c.deployment.ID, c.connection.ID) }
+
+// sameText reports whether a comment is the very one that was about to be written.
+func sameText(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
 func (c *commenting) noted(lineage int64, n scm.Comment, settled bool) store.ChangeComment {
 	return store.ChangeComment{
@@ -150,7 +176,7 @@ func (c *commenting) add(ctx context.Context, lineage int64, n scm.Comment) erro
 
 // edit gives a comment another text. One that somebody deleted stays away.
 func (c *commenting) edit(ctx context.Context, n store.ChangeComment, body string) error {
-	if strings.TrimSpace(n.Body) == strings.TrimSpace(body) {
+	if sameText(n.Body, body) {
 		return c.keep(ctx, n)
 	}
 	n.Body = body
@@ -198,7 +224,7 @@ func (c *commenting) settleOne(ctx context.Context, lineage int64) error {
 	err := c.host.ResolveComment(ctx, c.repository, c.at.Number, hosted(n))
 	switch {
 	case errors.Is(err, scm.ErrUnsupported):
-		return c.edit(ctx, n, settledText(n.Body, lineage))
+		return c.edit(ctx, n, settledText(n.Body, lineage, c.origin()))
 	case err != nil && !errors.Is(err, redoubt.ErrNotFound): // somebody deleted it
 		return err
 	}
@@ -219,7 +245,7 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 			continue
 		case is: // it is there again
 			n.Settled = false
-			if err := c.edit(ctx, n, lineText(i, c.page, c.connection.Replies != redoubt.RepliesOff)); err != nil {
+			if err := c.edit(ctx, n, lineText(i, c.page, c.connection.Replies != redoubt.RepliesOff, c.origin())); err != nil {
 				return nil, err
 			}
 			continue
@@ -227,7 +253,7 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 			apart = append(apart, i)
 			continue
 		}
-		err := c.add(ctx, i.lineage, scm.Comment{Body: lineText(i, c.page, c.connection.Replies != redoubt.RepliesOff), Path: i.path, Line: i.line})
+		err := c.add(ctx, i.lineage, scm.Comment{Body: lineText(i, c.page, c.connection.Replies != redoubt.RepliesOff, c.origin()), Path: i.path, Line: i.line})
 		switch {
 		case errors.Is(err, redoubt.ErrConflict):
 			apart = append(apart, i)
@@ -246,7 +272,7 @@ func (c *commenting) summarise(ctx context.Context, apart []item) error {
 	if len(c.items) == 0 && !is {
 		return nil
 	}
-	body := summaryText(c.items, apart, c.page, c.blocking)
+	body := summaryText(c.items, apart, c.page, c.blocking, c.origin())
 	if !is {
 		return c.add(ctx, 0, scm.Comment{Body: body})
 	}

@@ -102,12 +102,26 @@ func (k *Keeper) take(ctx context.Context, deploymentID int64, c redoubt.Connect
 			return err
 		}
 		queued = true
-		return tx.QueueHearing(ctx, d.ID, input)
+		before, err := tx.QueueHearing(ctx, d.ID, subjectOf(c.ID, e), input)
+		if err != nil || before == nil {
+			return err
+		}
+		var instead heard
+		if err := json.Unmarshal(before, &instead); err != nil {
+			return err
+		}
+		return tx.FinishDelivery(ctx, instead.Delivery, "a newer one came before it was worked off")
 	})
 	if err == nil && queued && k.Heard != nil {
 		k.Heard()
 	}
 	return err
+}
+
+// subjectOf is what an event is about. Of one subject the newest alone is worked off: it only
+// says when, and what became of it is asked of the host then.
+func subjectOf(connection int64, e scm.Event) string {
+	return fmt.Sprintf("%d %d %s %d %s", connection, e.Kind, e.Repository, e.Number, e.Branch)
 }
 
 // Hear is the job.Work that works a webhook off (store.HearJob).

@@ -136,3 +136,105 @@ func TestHooksAreMadeOnce(t *testing.T) {
 		same(t, "removed at the host", w.host.hooks[1:], []string{"41"})
 	})
 }
+
+// flood has the keeper take webhooks, and works none off.
+func (w *world) flood(c redoubt.Connection, secret string, n int, event string, body func(i int) string) (taken int, err error) {
+	w.t.Helper()
+	for i := range n {
+		text := body(i)
+		mac := hmac.New(sha256.New, []byte(secret))
+		mac.Write([]byte(text))
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(text))
+		r.SetPathValue("deploymentId", fmt.Sprint(w.d.ID))
+		r.SetPathValue("connectionId", fmt.Sprint(c.ID))
+		r.Header.Set("X-Gitea-Event", event)
+		r.Header.Set("X-Gitea-Signature", hex.EncodeToString(mac.Sum(nil)))
+		if err := w.keeper.Routes()[0].Handle(httptest.NewRecorder(), r, auth.Caller{}); err != nil {
+			return taken, err
+		}
+		taken++
+	}
+	return taken, nil
+}
+
+// hearings are the jobs that wait.
+func (w *world) hearings() (n int) {
+	w.t.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Jobs(ctx, store.HearJob, 5000)
+		for _, j := range list {
+			if j.State == redoubt.JobQueued {
+				n++
+			}
+		}
+		return err
+	})
+	return n
+}
+
+// TestAFloodOfWebhooksIsOneJob for each change request and branch, of the newest. One that is
+// under way is not waited for: it may have asked the host before.
+func TestAFloodOfWebhooksIsOneJob(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		var pushed []string
+		w.keeper.Pushed = func(_ context.Context, _ *store.Tx, _ redoubt.Repository, branch, commit string) error {
+			pushed = append(pushed, fmt.Sprintf("%s %.4s", branch, commit))
+			return nil
+		}
+		c := w.connect()
+		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
+		w.must(err)
+		change := func(i int) string { return fmt.Sprintf(`{"n":%d,"number":%d,"repository":{"id":1}}`, i, 3+i%2) }
+		_, err = w.flood(c, secret, 100, "pull_request", change)
+		w.must(err)
+		_, err = w.flood(c, secret, 10, "push", func(i int) string {
+			return fmt.Sprintf(`{"ref":"refs/heads/trunk","after":"%s","repository":{"id":1}}`, strings.Repeat(fmt.Sprint(i), 40))
+		})
+		w.must(err)
+		same(t, "jobs of 100 webhooks about two change requests, and ten pushes to one branch", w.hearings(), 3)
+		claimed, err := s.ClaimJob(t.Context(), []string{store.HearJob}, time.Minute, redoubt.JobOutage{})
+		w.must(err)
+		_, err = w.flood(c, secret, 5, "pull_request", func(i int) string { return fmt.Sprintf(`{"n":%d,"number":3,"repository":{"id":1}}`, 1000+i) })
+		w.must(err)
+		same(t, "and while that about the first is under way", w.hearings(), 3)
+		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first}, {Number: 4, State: redoubt.ChangeOpen, HeadCommit: second}}
+		_, _, err = w.keeper.Hear(t.Context(), *claimed)
+		w.must(errors.Join(err, s.FinishJob(t.Context(), *claimed, nil, "")))
+		w.must(w.send(w.d.ID, c.ID, secret, "star", `{}`))
+		same(t, "what is scanned", append(w.proposed, pushed...), []string{"acme/payments#3 1111", "acme/payments#4 2222", "trunk 9999"})
+		list := w.outcomes(c)
+		same(t, "the newest outcomes", list[:7], []string{
+			"star: nothing to do", "pull_request: change request 3 is open",
+			"pull_request: a newer one came before it was worked off", "pull_request: a newer one came before it was worked off",
+			"pull_request: a newer one came before it was worked off", "pull_request: a newer one came before it was worked off", "push: a push to trunk",
+		})
+	})
+}
+
+// TestWebhooksThatWaitAreBounded: what is too many is asked for again, and none is lost of
+// what was taken.
+func TestWebhooksThatWaitAreBounded(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		c := w.connect()
+		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
+		w.must(err)
+		w.update(func(ctx context.Context, tx *store.Tx) error { // as of so many branches before
+			for i := range 1999 {
+				if _, err := tx.QueueHearing(ctx, int64(1_000_000+i), fmt.Sprint("branch ", i), []byte(`{}`)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		taken, err := w.flood(c, secret, 3, "pull_request", func(i int) string { return fmt.Sprintf(`{"number":%d,"repository":{"id":1}}`, 3+i) })
+		if busy, is := errors.AsType[*redoubt.BusyError](err); taken != 1 || !is || busy.Wait <= 0 {
+			t.Errorf("%d are taken, %v", taken, err)
+		}
+		_, err = w.flood(c, secret, 1, "pull_request", func(int) string { return `{"again":1,"number":3,"repository":{"id":1}}` })
+		w.must(err)
+		same(t, "jobs", w.hearings(), 2000)
+		same(t, "deliveries that were kept", len(w.outcomes(c)), 2)
+	})
+}

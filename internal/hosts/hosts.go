@@ -30,6 +30,9 @@ type Config struct {
 	Clock     func() time.Time
 	Logger    *slog.Logger
 	PublicURL func() string // how others reach the server, without a slash at its end
+	// Instance tells the server, with all that share its database, from others that write at
+	// the same change requests: hexadecimal digits.
+	Instance string
 	// Proposed is told, in the transaction that keeps it, of a change request that is
 	// new or has another head or base branch; Pushed of a branch that has another head.
 	// Either may be nil.

@@ -42,7 +42,7 @@ type replying struct {
 	told    bool               // we wrote something there
 	taken   map[string]store.ChangeReply
 	may     map[string]bool     // who may write, by the host's id of them
-	since   time.Time           // when we wrote there first
+	since   time.Time           // when we wrote there first, or replies began to decide
 	latest  map[int64]time.Time // when lineages were decided by what was worked off before
 	decided int
 }
@@ -124,12 +124,17 @@ func (w *replying) read(ctx context.Context) error {
 			w.threads[n.Thread] = append(w.threads[n.Thread], lineage)
 		}
 	}
+	w.since = later(w.since, decideFrom(w.connection))
 	return nil
 }
 
+// decideFrom is the time from which on replies at a connection decide: what somebody wrote
+// while they did not was never meant to. Hosts tell times in seconds.
+func decideFrom(c redoubt.Connection) time.Time { return c.RepliesAt.Truncate(time.Second) }
+
 // waits reports whether somebody asks for something in a comment, and has no answer yet.
 // What programs write counts for nothing, our own texts first, and so does what is older than
-// our first comment there.
+// our first comment there, or than the policy by which replies decide.
 func (w *replying) waits(n scm.Comment) bool {
 	if _, asks := asksFor(n.Body); !asks || n.Bot || n.AuthorID == "" || strings.EqualFold(n.Author, w.connection.Account) || n.At.IsZero() || n.At.Before(w.since) {
 		return false
@@ -274,7 +279,7 @@ func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeRepl
 	if r.Answered {
 		return nil
 	}
-	mark := "<!-- redoubt:reply:" + r.Comment + " -->"
+	mark := replyMark(r.Comment, w.keeper.origin(w.deployment, w.connection.ID))
 	there := slices.ContainsFunc(w.list, func(c scm.Comment) bool {
 		return strings.EqualFold(c.Author, w.connection.Account) && strings.HasSuffix(strings.TrimSpace(c.Body), mark)
 	})

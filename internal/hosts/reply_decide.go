@@ -48,7 +48,7 @@ func (w *replying) person(ctx context.Context, tx *store.Tx, n scm.Comment) (p p
 	if err != nil {
 		return p, nil, err
 	}
-	if c.Replies == redoubt.RepliesOff {
+	if c.Replies == redoubt.RepliesOff || n.At.Before(decideFrom(c)) {
 		return p, nil, errNotThen
 	}
 	via := fmt.Sprintf("%s at %s#%d", redoubt.Line(n.Author), w.repository.FullName, w.at.Number)

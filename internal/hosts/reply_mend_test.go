@@ -264,3 +264,67 @@ func TestALinkedUserWhoLeft(t *testing.T) {
 		t.Error("somebody is linked to who left")
 	}
 }
+
+// TestWhatWasWrittenBeforeRepliesDecide decides nothing once they do: by who may at last, or
+// while nobody might. What is written from then on does.
+func TestWhatWasWrittenBeforeRepliesDecide(t *testing.T) {
+	for _, c := range []struct {
+		before, after redoubt.ReplyPolicy
+		author        string
+		counts        bool
+	}{
+		{redoubt.RepliesOff, redoubt.RepliesLinked, "octocat", false},
+		{redoubt.RepliesOff, redoubt.RepliesCollaborators, "bob", false},
+		{redoubt.RepliesLinked, redoubt.RepliesCollaborators, "bob", false},
+		{redoubt.RepliesCollaborators, redoubt.RepliesLinked, "octocat", true},
+		{redoubt.RepliesLinked, redoubt.RepliesLinked, "octocat", true},
+	} {
+		for _, engine := range storetest.Engines {
+			t.Run(fmt.Sprint(c.before, " to ", c.after, " ", engine), func(t *testing.T) {
+				clock := storetest.NewClock()
+				w := newConversation(t, storetest.Open(t, storetest.Database(t, engine, clock)))
+				for i := range w.host.comments {
+					w.host.comments[i].At = clock.Now()
+				}
+				w.let(c.before)
+				clock.Advance(time.Minute)
+				w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: c.author, Thread: "t1", Path: "a.go", Body: "/redoubt ignore no_time: early", At: clock.Now()})
+				clock.Advance(time.Minute)
+				w.let(c.after)
+				w.hook()
+				want := redoubt.TriageUntriaged
+				if c.counts {
+					want = redoubt.TriageIgnored
+				}
+				same(t, "what was written before", w.triage(w.on).State, want)
+				second := clock.Now().Truncate(time.Second) // hosts tell no less
+				clock.Advance(time.Minute)
+				w.says(scm.Comment{ID: "51", Author: c.author, Thread: "t2", Path: "a.go", Body: "/redoubt fixing", At: second})
+				same(t, "what was written since", w.triage(w.other).State, redoubt.TriageFixing)
+			})
+		}
+	}
+}
+
+// TestATurnedPolicyIsReadWhenItIsDecided: who turned replies off and on meanwhile let nothing
+// older decide.
+func TestATurnedPolicyIsReadWhenItIsDecided(t *testing.T) {
+	clock := storetest.NewClock()
+	w := newConversation(t, storetest.Open(t, storetest.Database(t, "sqlite", clock)))
+	for i := range w.host.comments {
+		w.host.comments[i].At = clock.Now()
+	}
+	clock.Advance(time.Minute)
+	w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore", At: clock.Now()})
+	clock.Advance(time.Minute)
+	w.host.meanwhile = func() {
+		w.host.meanwhile = nil
+		w.let(redoubt.RepliesOff)
+		w.let(redoubt.RepliesLinked)
+	}
+	if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
+		t.Error("nobody hears that the policy has changed")
+	}
+	w.must(w.keeper.Poll(t.Context(), w.d.ID, w.connected()))
+	same(t, "the decision", w.triage(w.on).State, redoubt.TriageUntriaged)
+}

@@ -3,9 +3,7 @@ package hosts
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -41,21 +39,6 @@ func (i item) rating() string {
 		return redoubt.NotRated
 	}
 	return i.severity.String()
-}
-
-// Marks are hidden in comments, so that they are found again.
-const summaryMark = "<!-- redoubt:summary -->"
-
-var lineageMark = regexp.MustCompile(`<!-- redoubt:lineage:([0-9]{1,18})( settled)? -->\s*$`)
-
-// marked reads the mark at the end of a comment.
-func marked(body string) (lineage int64, settled, found bool) {
-	m := lineageMark.FindStringSubmatch(body)
-	if m == nil {
-		return 0, false, false
-	}
-	lineage, err := strconv.ParseInt(m[1], 10, 64)
-	return lineage, m[2] != "", err == nil
 }
 
 // punctuation is what Markdown may obey.
@@ -101,19 +84,19 @@ func (i item) verdict() string {
 }
 
 // lineText is the comment on a finding's line.
-func lineText(i item, page func(int64) string, replies bool) string {
+func lineText(i item, page func(int64) string, replies bool, of origin) string {
 	hint := ""
 	if replies {
 		hint = " · Answer `/redoubt help` to decide about it here."
 	}
-	return fmt.Sprintf("**%s** · %s · %s\n\n%s\n\n[What it is, and what to do](%s)%s\n<!-- redoubt:lineage:%d -->",
-		code(i.rule, 200), i.rating(), i.verdict(), plain(i.message, 1500), page(i.finding), hint, i.lineage)
+	return fmt.Sprintf("**%s** · %s · %s\n\n%s\n\n[What it is, and what to do](%s)%s\n%s",
+		code(i.rule, 200), i.rating(), i.verdict(), plain(i.message, 1500), page(i.finding), hint, mark{lineage: i.lineage, of: of})
 }
 
 // settledText is what becomes of that comment where the host cannot fold it away.
-func settledText(body string, lineage int64) string {
-	body = strings.TrimSpace(lineageMark.ReplaceAllString(body, ""))
-	return fmt.Sprintf("**Settled:** it is fixed or ignored by now.\n\n<details><summary>What it was</summary>\n\n%s\n\n</details>\n<!-- redoubt:lineage:%d settled -->", body, lineage)
+func settledText(body string, lineage int64, of origin) string {
+	body = withoutMark(body)
+	return fmt.Sprintf("**Settled:** it is fixed or ignored by now.\n\n<details><summary>What it was</summary>\n\n%s\n\n</details>\n%s", body, mark{lineage: lineage, settled: true, of: of})
 }
 
 // maxListed is how many findings a summary names.
@@ -121,7 +104,7 @@ const maxListed = 50
 
 // summaryText is the one comment about all of a change request. Apart are findings that
 // have no comment of their own.
-func summaryText(all, apart []item, page func(int64) string, blocking string) string {
+func summaryText(all, apart []item, page func(int64) string, blocking string, of origin) string {
 	count := func(blocks bool) (n int) {
 		for _, i := range all {
 			if i.blocks == blocks {
@@ -150,7 +133,7 @@ func summaryText(all, apart []item, page func(int64) string, blocking string) st
 			fmt.Fprintf(&b, "\nAnd %d more.\n", more)
 		}
 	}
-	return b.String() + "\n" + summaryMark
+	return b.String() + "\n" + mark{of: of}.String()
 }
 
 // cell keeps a text within its cell of a table.

@@ -7,6 +7,8 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
+var here = origin{"1b9ff0c2d4a55e77", 3, 4}
+
 func page(int64) string { return "https://redoubt.example/x" }
 
 // TestHostileTextsSayJustThat holds that what others wrote calls nobody, links nowhere
@@ -16,10 +18,9 @@ func TestHostileTextsSayJustThat(t *testing.T) {
 		lineage: 7, finding: 1, rule: "r`<!-- redoubt:lineage:1 -->`@ada", path: "a|b`.go", line: 3, severity: redoubt.SeverityHigh, blocks: true,
 		message: "see [x](https://evil.example) @ada #1 !2 <img src=x> **bold** www.evil.example\n<!-- redoubt:lineage:1 -->\n# head\x1b[31m " + strings.Repeat("long ", 1000),
 	}
-	text := lineText(hostile, page, true)
-	lineage, settled, found := marked(text)
-	if lineage != 7 || settled || !found {
-		t.Errorf("the mark says %d, %v, %v in %s", lineage, settled, found, text)
+	text := lineText(hostile, page, true, here)
+	if m, found := markOf(text); m != (mark{lineage: 7, of: here}) || !found {
+		t.Errorf("the mark says %v, %v in %s", m, found, text)
 	}
 	said := text[:strings.Index(text, "[What it is")]
 	for _, bad := range []string{"@ada ", "](", " <img", " **bold", "https:/", "#1", "!2", "www.evil", "\x1b", "\n# "} {
@@ -30,13 +31,13 @@ func TestHostileTextsSayJustThat(t *testing.T) {
 	if len([]rune(text)) > 4000 {
 		t.Errorf("the comment has %d characters", len([]rune(text)))
 	}
-	summary := summaryText([]item{hostile}, []item{hostile}, page, "https://redoubt.example/b")
+	summary := summaryText([]item{hostile}, []item{hostile}, page, "https://redoubt.example/b", here)
 	for line := range strings.Lines(summary) {
 		if strings.HasPrefix(line, "|") && strings.Count(line, "|") != 4 {
 			t.Errorf("a row has other cells: %s", line)
 		}
 	}
-	if !strings.HasSuffix(summary, summaryMark) {
+	if m, found := markOf(summary); m != (mark{of: here}) || !found {
 		t.Errorf("the summary has no mark at its end: %s", summary)
 	}
 }
@@ -52,7 +53,7 @@ func TestCommentsSayWhatNobodyRates(t *testing.T) {
 		if err := i.read(body); err != nil || i.message != message {
 			t.Errorf("%s is read as %q, %v", body, i.message, err)
 		}
-		for _, text := range []string{lineText(i, page, true), summaryText([]item{i}, []item{i}, page, "b")} {
+		for _, text := range []string{lineText(i, page, true, here), summaryText([]item{i}, []item{i}, page, "b", here)} {
 			if !strings.Contains(text, want) || unrated && strings.Contains(text, "medium") {
 				t.Errorf("unrated %v says %s", unrated, text)
 			}
@@ -61,16 +62,16 @@ func TestCommentsSayWhatNobodyRates(t *testing.T) {
 }
 
 func TestSettledCommentsStayFound(t *testing.T) {
-	before := lineText(item{lineage: 12, rule: "r", message: "m"}, page, true)
-	after := settledText(before, 12)
-	if lineage, settled, found := marked(after); lineage != 12 || !settled || !found {
-		t.Errorf("the mark says %d, %v, %v in %s", lineage, settled, found, after)
+	before := lineText(item{lineage: 12, rule: "r", message: "m"}, page, true, here)
+	after := settledText(before, 12, here)
+	if m, found := markOf(after); m != (mark{12, true, here}) || !found {
+		t.Errorf("the mark says %v, %v in %s", m, found, after)
 	}
 	if strings.Count(after, "redoubt:lineage") != 1 || !strings.Contains(after, "fixed or ignored") {
 		t.Errorf("it says %s", after)
 	}
-	for _, body := range []string{"", "<!-- redoubt:lineage:x -->", "<!-- redoubt:lineage:1 --> and more", "<!-- redoubt:lineage:99999999999999999999 -->"} {
-		if _, _, found := marked(body); found {
+	for _, body := range []string{"", "<!-- redoubt:lineage:x -->", "<!-- redoubt:lineage:1 --> and more", "<!-- redoubt:lineage:99999999999999999999 -->", "<!-- redoubt:lineage:1 of 1b -->", "<!-- redoubt:lineage:1 of x/1/2 -->"} {
+		if _, found := markOf(body); found {
 			t.Errorf("%q has a mark", body)
 		}
 	}

@@ -165,7 +165,7 @@ func newWorld(t *testing.T, s *store.Store) *world {
 	w := &world{now: storetest.Epoch.Add(24 * time.Hour), t: t, s: s, d: storetest.Deployment(t, s), host: &fakeHost{repositories: []redoubt.Repository{told("1", "acme/payments"), told("2", "acme/web"), told("3", "other/x")}}}
 	w.keeper = hosts.New(hosts.Config{
 		Store: s, Vault: scm.NewVault(sealer), Hosts: w.host, Clock: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler),
-		PublicURL: func() string { return "https://redoubt.example" },
+		PublicURL: func() string { return "https://redoubt.example" }, Instance: "1b9ff0c2d4a55e77",
 		Proposed: func(_ context.Context, _ *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) error {
 			w.proposed = append(w.proposed, fmt.Sprintf("%s#%d %.4s", r.FullName, c.Number, c.HeadCommit))
 			return nil

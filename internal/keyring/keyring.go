@@ -14,6 +14,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ const keyBytes = 32
 
 // minKey is the least that a key of an older version may have.
 const minKey = 16
+
+// instanceBytes is how many bytes the name of a database has.
+const instanceBytes = 8
 
 // SigningFor is how long what was signed with a key holds after another has taken
 // its place.
@@ -124,6 +128,14 @@ func (r Ring) Check() []byte {
 	mac := hmac.New(sha256.New, r.Secret)
 	mac.Write([]byte("redoubt: the key file of this database"))
 	return mac.Sum(nil)
+}
+
+// Instance tells a database from others, in hexadecimal digits that everybody may read. It
+// tells nothing of the keys, and stays when they are rotated.
+func (r Ring) Instance() string {
+	mac := hmac.New(sha256.New, r.Secret)
+	mac.Write([]byte("redoubt: the name of this database"))
+	return hex.EncodeToString(mac.Sum(nil)[:instanceBytes])
 }
 
 // Fits reports whether a ring is the one that a check was made of.

@@ -3,6 +3,7 @@ package keyring
 import (
 	"bytes"
 	"crypto/cipher"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -149,5 +150,17 @@ func TestSealedSecretsAreBound(t *testing.T) {
 	}
 	if bytes.Contains(sealed, []byte("secret")) || bytes.Equal(sealed, sealer(ring, "a").Seal(nil, nil, []byte("secret"), []byte("user 1"))) {
 		t.Error("the text shows, or is sealed alike twice")
+	}
+}
+
+// TestADatabaseHasOneName that stays when keys are rotated, and is no part of them.
+func TestADatabaseHasOneName(t *testing.T) {
+	one, other := New(nil, nil, start), New(nil, nil, start)
+	name := one.Instance()
+	if len(name) != 16 || name != one.Rotate(start).Instance() || name == other.Instance() {
+		t.Errorf("it is %q, rotated %q, and another's %q", name, one.Rotate(start).Instance(), other.Instance())
+	}
+	if check := hex.EncodeToString(one.Check()); strings.Contains(check, name) {
+		t.Errorf("it is a part of the check %q", check)
 	}
 }

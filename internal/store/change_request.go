@@ -80,13 +80,35 @@ func (tx *Tx) CloseChangeRequests(ctx context.Context, repositoryID int64, open 
 // HearJob is the kind of job that works off what a code host told.
 const HearJob = "hear"
 
-// QueueHearing has a delivery worked off.
-func (tx *Tx) QueueHearing(ctx context.Context, delivery int64, input []byte) error {
+// maxHearings is how many deliveries of a deployment may wait to be worked off, each about
+// something else.
+const maxHearings = 2000
+
+// QueueHearing has a delivery worked off, in place of one about the same subject that waits:
+// the input of that is returned. Where too many wait, it is a redoubt.BusyError.
+func (tx *Tx) QueueHearing(ctx context.Context, delivery int64, subject string, input []byte) (instead []byte, err error) {
 	if err := tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, HearJob, tx.now.Add(-tellKept)); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := tx.insertJob(ctx, redoubt.Job{Kind: HearJob, Token: fmt.Sprintf("hear:%d", delivery), Input: input}, "", "")
-	return err
+	waiting, err := many(ctx, tx, scanJob, `SELECT `+jobColumns+` FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND subject = $4 ORDER BY id LIMIT 1`, HearJob, int64(redoubt.JobQueued), subject)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range waiting { // unless somebody claims it at this time: that one may have asked the host already
+		n, err := tx.exec(ctx, `UPDATE job SET input_json = $4 WHERE deployment_id = $1 AND id = $2 AND state = $3`, j.ID, int64(redoubt.JobQueued), string(input))
+		if err != nil || n > 0 {
+			return j.Input, err
+		}
+	}
+	had, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3`, HearJob, int64(redoubt.JobQueued))
+	if err == nil && had >= maxHearings {
+		err = &redoubt.BusyError{Text: fmt.Sprintf("%d webhooks wait to be worked off. Send this one again later.", had), Wait: time.Minute}
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = tx.insertJob(ctx, redoubt.Job{Kind: HearJob, Token: fmt.Sprintf("hear:%d", delivery), Subject: subject, Input: input}, "", "")
+	return nil, err
 }
 
 // Delivery is a webhook that was verified.

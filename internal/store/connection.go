@@ -9,11 +9,11 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const connectionColumns = `id, kind, name, base_url, account, credential, webhook_secret, follow_json, created_at, checked_at, problem, heard_at, replies, people_json`
+const connectionColumns = `id, kind, name, base_url, account, credential, webhook_secret, follow_json, created_at, checked_at, problem, heard_at, replies, people_json, replies_at`
 
 func scanConnection(r row) (c redoubt.Connection, err error) {
 	return c, r.Scan(&c.ID, &c.Kind, &c.Name, &c.BaseURL, &c.Account, &c.Credential, &c.WebhookSecret, decoded(&c.Follow),
-		instant(&c.CreatedAt), instant(&c.CheckedAt), &c.Problem, instant(&c.HeardAt), &c.Replies, decoded(&c.People))
+		instant(&c.CreatedAt), instant(&c.CheckedAt), &c.Problem, instant(&c.HeardAt), &c.Replies, decoded(&c.People), instant(&c.RepliesAt))
 }
 
 // connectionImage is what the audit trail tells of a connection: never what it shows
@@ -73,9 +73,10 @@ func (tx *Tx) AddConnection(ctx context.Context, c redoubt.Connection, seal func
 		return c, err
 	}
 	c.Replies = cmp.Or(c.Replies, redoubt.RepliesLinked)
+	c.RepliesAt = tx.now
 	c.CreatedAt, c.Credential, c.WebhookSecret = tx.now, noNil(sealed.Credential), noNil(sealed.WebhookSecret)
 	row := []any{
-		c.ID, c.Kind, c.Name, c.BaseURL, c.Account, c.Credential, c.WebhookSecret, encoded(orEmpty(c.Follow)), c.CreatedAt, c.CheckedAt, c.Problem, c.HeardAt, c.Replies, encoded(peopleOf(c)),
+		c.ID, c.Kind, c.Name, c.BaseURL, c.Account, c.Credential, c.WebhookSecret, encoded(orEmpty(c.Follow)), c.CreatedAt, c.CheckedAt, c.Problem, c.HeardAt, c.Replies, encoded(peopleOf(c)), c.RepliesAt,
 	}
 	err = tx.insert(ctx, `connection (deployment_id, `+connectionColumns+`)`, [][]any{row}, "")
 	if err == nil {
@@ -144,6 +145,9 @@ func (tx *Tx) UpdateConnection(ctx context.Context, c redoubt.Connection, sealed
 	if err := tx.checkPeople(ctx, before.People, after.People); err != nil {
 		return before, err
 	}
+	if after.Replies.Widens(before.Replies) {
+		after.RepliesAt = tx.now
+	}
 	image := imageOfConnection(after)
 	if sealed.Credential != nil {
 		after.Credential, after.Account, image.Credential = sealed.Credential, c.Account, "replaced"
@@ -154,8 +158,8 @@ func (tx *Tx) UpdateConnection(ctx context.Context, c redoubt.Connection, sealed
 	if sealed.WebhookSecret != nil {
 		after.WebhookSecret = sealed.WebhookSecret
 	}
-	_, err = tx.exec(ctx, `UPDATE connection SET name = $3, follow_json = $4, credential = $5, webhook_secret = $6, account = $7, replies = $8, people_json = $9 WHERE deployment_id = $1 AND id = $2`,
-		after.ID, after.Name, encoded(orEmpty(after.Follow)), noNil(after.Credential), noNil(after.WebhookSecret), after.Account, after.Replies, encoded(peopleOf(after)))
+	_, err = tx.exec(ctx, `UPDATE connection SET name = $3, follow_json = $4, credential = $5, webhook_secret = $6, account = $7, replies = $8, people_json = $9, replies_at = $10 WHERE deployment_id = $1 AND id = $2`,
+		after.ID, after.Name, encoded(orEmpty(after.Follow)), noNil(after.Credential), noNil(after.WebhookSecret), after.Account, after.Replies, encoded(peopleOf(after)), after.RepliesAt)
 	if err != nil {
 		return before, connectionNameTaken(after.Name, err)
 	}

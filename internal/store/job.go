@@ -8,11 +8,11 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const jobColumns = `deployment_id, id, kind, token, state, claim, attempt, input_json, result, media_type, error, created_at, finished_at`
+const jobColumns = `deployment_id, id, kind, token, state, claim, attempt, subject, input_json, result, media_type, error, created_at, finished_at`
 
 func scanJob(r row) (j redoubt.Job, err error) {
 	var input string
-	err = r.Scan(&j.DeploymentID, &j.ID, &j.Kind, &j.Token, &j.State, &j.Claim, &j.Attempt, &input, &j.Result, &j.MediaType, &j.Error,
+	err = r.Scan(&j.DeploymentID, &j.ID, &j.Kind, &j.Token, &j.State, &j.Claim, &j.Attempt, &j.Subject, &input, &j.Result, &j.MediaType, &j.Error,
 		instant(&j.CreatedAt), instant(&j.FinishedAt))
 	j.Input = []byte(input)
 	return j, err
@@ -50,20 +50,20 @@ func (tx *Tx) insertJobDue(ctx context.Context, j redoubt.Job, due time.Time, re
 		return j, err
 	}
 	j = redoubt.Job{
-		ID: id, DeploymentID: tx.deployment.ID, Kind: j.Kind, Token: j.Token, Input: j.Input,
+		ID: id, DeploymentID: tx.deployment.ID, Kind: j.Kind, Token: j.Token, Subject: j.Subject, Input: j.Input,
 		State: redoubt.JobQueued, CreatedAt: tx.now,
 	}
 	if err := tx.session.jobDue(ctx, tx.deployment.ID, j.Kind, due); err != nil {
 		return j, err
 	}
-	return j, tx.insert(ctx, "job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error, created_at, requester)", [][]any{{
-		id, j.Kind, j.Token, j.State, 0, 0, due, string(j.Input), "", "", tx.now, requester,
+	return j, tx.insert(ctx, "job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error, created_at, requester, subject)", [][]any{{
+		id, j.Kind, j.Token, j.State, 0, 0, due, string(j.Input), "", "", tx.now, requester, j.Subject,
 	}}, conflict)
 }
 
 // Jobs lists the newest work of a kind, limit at most, without its results.
 func (tx *Tx) Jobs(ctx context.Context, kind string, limit int) ([]redoubt.Job, error) {
-	const columns = `deployment_id, id, kind, token, state, claim, attempt, input_json, NULL, media_type, error, created_at, finished_at`
+	const columns = `deployment_id, id, kind, token, state, claim, attempt, subject, input_json, NULL, media_type, error, created_at, finished_at`
 	return many(ctx, tx, scanJob, `SELECT `+columns+` FROM job WHERE deployment_id = $1 AND kind = $2 ORDER BY id DESC LIMIT $3`, kind, limit)
 }
 

@@ -182,6 +182,7 @@ connection.problem text NOT NULL
 connection.heard_at bigint
 connection.replies smallint NOT NULL DEFAULT 1
 connection.people_json text NOT NULL DEFAULT '{}'::text
+connection.replies_at bigint
 CREATE UNIQUE INDEX connection_deployment_id_name_key ON public.connection USING btree (deployment_id, name)
 CREATE UNIQUE INDEX connection_pkey ON public.connection USING btree (deployment_id, id)
 connection FOREIGN KEY (deployment_id) REFERENCES deployment(id)
@@ -397,6 +398,7 @@ job.created_at bigint NOT NULL
 job.finished_at bigint
 job.requester text NOT NULL DEFAULT ''::text
 job.claim bigint NOT NULL DEFAULT 0
+job.subject text NOT NULL DEFAULT ''::text
 CREATE INDEX job_kind ON public.job USING btree (deployment_id, kind, requester)
 CREATE INDEX job_state ON public.job USING btree (deployment_id, kind, state, run_at, id)
 CREATE UNIQUE INDEX job_deployment_id_token_key ON public.job USING btree (deployment_id, token)

@@ -176,7 +176,7 @@ CREATE TABLE connection (
     created_at     BIGINT   NOT NULL,
     checked_at     BIGINT,
     problem        TEXT     NOT NULL, -- of the last check; empty: none
-    heard_at       BIGINT, replies SMALLINT NOT NULL DEFAULT 1, people_json TEXT NOT NULL DEFAULT '{}',            -- of the newest webhook that was verified
+    heard_at       BIGINT, replies SMALLINT NOT NULL DEFAULT 1, people_json TEXT NOT NULL DEFAULT '{}', replies_at BIGINT,            -- of the newest webhook that was verified
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, name)
 );
@@ -381,7 +381,7 @@ CREATE TABLE job (
     media_type    TEXT     NOT NULL,
     error         TEXT     NOT NULL,
     created_at    BIGINT   NOT NULL,
-    finished_at   BIGINT, requester TEXT NOT NULL DEFAULT '', claim BIGINT NOT NULL DEFAULT 0,
+    finished_at   BIGINT, requester TEXT NOT NULL DEFAULT '', claim BIGINT NOT NULL DEFAULT 0, subject TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, token)
 );
