@@ -11,7 +11,7 @@ type FindingHistoryResponse struct {
 	Events []FindingEvent `json:"events" doc:"What happened to it, oldest first: what scans told of it on its ref, and what was decided about it on all its refs."`
 	Others []Elsewhere    `json:"others" doc:"The same finding on other refs."`
 
-	MergedInto int64 `json:"merged_into,omitempty" doc:"The finding that this one is part of now, and that has its decisions; absent while it is listed itself." example:"1241"`
+	MergedInto int64 `json:"merged_into,omitempty" doc:"The finding that this one is part of now, and that has its decisions; absent where it is part of none, and while it is listed itself." example:"1241"`
 }
 
 // FindingEvent is one thing that happened to a finding. Members that its kind

@@ -41,8 +41,8 @@ func (c *call) getFindingHistory(ctx context.Context, _ *none) (*api.FindingHist
 }
 
 // findingOfHistory reads the finding that the path names, with what happened to it. One
-// that was merged into another has a history still: it is in no list, and what led to a
-// decision is in its trail. It tells which one that is.
+// that was removed has a history still, though it is in no list: why it went, and what led
+// to a decision, is there alone. It tells which finding it was merged into, if one.
 func (c *call) findingOfHistory(ctx context.Context) (found store.Occurrence, told []store.FindingHistory, into int64, err error) {
 	id, err := c.id("findingId")
 	if err != nil {
@@ -58,9 +58,7 @@ func (c *call) findingOfHistory(ctx context.Context) (found store.Occurrence, to
 		return found, nil, 0, err
 	}
 	if redoubt.StatusOf(found.State, found.Lineage.Triage.State) == 0 {
-		if into = store.LastRemoval(told).MergedInto; into == 0 {
-			return found, nil, 0, c.removedFinding(ctx, id)
-		}
+		into = store.LastRemoval(told).MergedInto
 	}
 	return found, told, into, nil
 }
@@ -68,6 +66,10 @@ func (c *call) findingOfHistory(ctx context.Context) (found store.Occurrence, to
 // toldEvent is what a scan, or a change of a policy, did to a finding.
 func toldEvent(e store.FindingHistory) (api.FindingEvent, error) {
 	out := api.FindingEvent{At: api.Time{Time: e.At}, Kind: string(e.Kind), ScanID: e.ScanID}
+	if e.Kind == redoubt.EventRemoved {
+		out.Note = store.LastRemoval([]store.FindingHistory{e}).Reason
+		return out, nil
+	}
 	if e.Detail == "" {
 		return out, nil
 	}
