@@ -141,20 +141,14 @@ type ruleFile struct{ name, prefix string }
 
 // ruleFiles are those that were named, and of a folder what ends in .yaml or
 // .yml, at any depth. Links in a folder are left out, and so are hidden folders.
-// The path of a file in a folder begins with that folder's own name, from
-// wherever it is named, so that its ids stay.
 func ruleFiles(names []string) (files []ruleFile, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
 			return nil, err
 		}
-		whole, err := filepath.Abs(name)
-		if err != nil {
-			return nil, err
-		}
 		if !info.IsDir() {
-			files = append(files, ruleFile{name, idPrefix(fromHere(whole))})
+			files = append(files, ruleFile{name, idPrefix(fromHere(name))})
 			continue
 		}
 		before := len(files)
@@ -165,11 +159,7 @@ func ruleFiles(names []string) (files []ruleFile, err error) {
 			case entry.IsDir() && file != name && entry.Name()[0] == '.':
 				return fs.SkipDir
 			case entry.Type().IsRegular() && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(file)):
-				below, err := filepath.Rel(name, file)
-				if err != nil {
-					return err
-				}
-				files = append(files, ruleFile{file, idPrefix(filepath.Join(filepath.Base(whole), below))})
+				files = append(files, ruleFile{file, idPrefix(fromHere(file))})
 			}
 			return nil
 		})
@@ -183,21 +173,23 @@ func ruleFiles(names []string) (files []ruleFile, err error) {
 	return files, nil
 }
 
-// fromHere is a path as seen from the working folder, where it is below that.
-func fromHere(whole string) string {
+// fromHere is an absolute path as seen from the working folder, where it is below
+// that. Any other path is as it is: the scanner does not look where .. leads.
+func fromHere(name string) string {
 	here, err := os.Getwd()
-	if err != nil {
-		return whole
+	if err != nil || !filepath.IsAbs(name) {
+		return filepath.Clean(name)
 	}
-	if below, err := filepath.Rel(here, whole); err == nil && filepath.IsLocal(below) {
+	if below, err := filepath.Rel(here, name); err == nil && filepath.IsLocal(below) {
 		return below
 	}
-	return whole
+	return name
 }
 
 var noID = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
 
-// idPrefix is what the scanner puts in front of the ids of a file: a/b.yml has a.
+// idPrefix is what the scanner puts in front of the ids of a file: a/b.yml has a, and
+// so has ../a/b.yml.
 func idPrefix(path string) string {
 	folders := filepath.ToSlash(filepath.Dir(path))
 	prefix := strings.TrimLeft(strings.ReplaceAll(folders, "/", "."), ".")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -47,27 +48,77 @@ func idsOf(set *ruleSet) (ids []string) {
 	return ids
 }
 
-// TestIDsOfSeveralFiles holds which ids get their path in front, and that the
-// same folder gives the same ids from wherever it is named.
+// TestIDsOfSeveralFiles holds which ids get their path in front: those that the scanner
+// gives where it is run in the same folder and is named the same.
 func TestIDsOfSeveralFiles(t *testing.T) {
 	dir := rulesIn(t, map[string]string{
 		"a/x.yaml": ruleText("twice", "x"), "b/deep er/y.yml": ruleText("twice", "y"), "b/z.yaml": ruleText("once", "z"),
 		"c/one.yaml": ruleText("same", "s"), "c/two.yaml": ruleText("same", "s"),
 	})
-	want := []string{"once", "pack.a.twice", "pack.b.deeper.twice", "pack.c.same"}
-	for _, from := range []struct{ folder, name string }{
-		{"/", dir}, {filepath.Dir(dir), "pack"}, {dir, "."}, {dir, "../pack/"},
+	above := filepath.Dir(dir)
+	whole := strings.TrimLeft(strings.ReplaceAll(filepath.ToSlash(above), "/", "."), ".") + "."
+	for _, from := range []struct {
+		folder, before string
+		names          []string
+	}{
+		{above, "pack.", []string{"pack"}},
+		{above, "pack.", []string{"./pack/"}},
+		{above, "pack.", []string{dir}},
+		{above, "pack.", []string{"pack/a", "pack/b", "pack/c"}},
+		{above, "pack.", []string{filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")}},
+		{above, "pack.", []string{filepath.Join(dir, "a/x.yaml"), "pack/b", dir + "/c"}},
+		{dir, "", []string{"."}},
+		{dir, "", []string{dir}},
+		{dir, "", []string{"a/x.yaml", filepath.Join(dir, "b"), "c"}},
+		{dir, "pack.", []string{"../pack/"}},
+		{filepath.Join(dir, "a"), "", []string{".."}},
+		{"/", whole + "pack.", []string{dir}},
 	} {
 		t.Chdir(from.folder)
-		set, err := readRules([]string{from.name}, false)
+		want := []string{from.before + "a.twice", from.before + "b.deeper.twice", from.before + "c.same", "once"}
+		slices.Sort(want)
+		set, err := readRules(from.names, false)
 		if err != nil || !slices.Equal(idsOf(set), want) {
-			t.Errorf("%s from %s: %v, %v", from.name, from.folder, idsOf(set), err)
+			t.Errorf("%q from %s: %v, want %v, %v", from.names, from.folder, idsOf(set), want, err)
 		}
 	}
-	t.Chdir(dir) // files by name: as the scanner names them from here
-	set, err := readRules([]string{"a/x.yaml", filepath.Join(dir, "b/deep er/y.yml")}, false)
-	if err != nil || !slices.Equal(idsOf(set), []string{"a.twice", "b.deeper.twice"}) {
-		t.Errorf("files: %v, %v", set, err)
+}
+
+// TestIDsAreTheScanners has the real scanner name the rules of folders that are named
+// whole, and compares.
+func TestIDsAreTheScanners(t *testing.T) {
+	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
+	if semgrep == "" {
+		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep: run make setup, which installs the pinned one into .cache/venv, and make test")
+	}
+	dir := rulesIn(t, map[string]string{"js/x.yaml": ruleText("twice", "one"), "p y/x.yaml": ruleText("twice", "two"), "code.py": "one\ntwo\n"})
+	t.Chdir(filepath.Dir(dir))
+	names := []string{filepath.Join(dir, "js"), filepath.Join(dir, "p y")}
+	set, err := readRules(names, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scanner{program: semgrep, limit: ruleRunTime}
+	a := &app{ctx: t.Context(), out: t.Output(), err: t.Output(), clock: time.Now}
+	out, complaints, err := s.run(a, filepath.Dir(dir), "--json", "--config", names[0], "--config", names[1], "pack/code.py")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, complaints)
+	}
+	var report struct {
+		Results []struct {
+			CheckID string `json:"check_id"`
+		} `json:"results"`
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatal(err)
+	}
+	theirs := []string{}
+	for _, r := range report.Results {
+		theirs = append(theirs, r.CheckID)
+	}
+	slices.Sort(theirs)
+	if ours := idsOf(set); !slices.Equal(ours, theirs) || !slices.Equal(ours, []string{"pack.js.twice", "pack.py.twice"}) {
+		t.Errorf("ids are %q, those of the scanner %q", ours, theirs)
 	}
 }
 
@@ -88,6 +139,7 @@ func TestBadFilesOfRules(t *testing.T) {
 		"nest.yaml": nest + "rules: [*j]\n", "p/clash.yaml": ruleText("k", "one"), "p/clash2.yaml": ruleText("k", "two"), "empty.yaml": "",
 		"half.yaml": ruleText("fine", "x") + "- {id: bad, languages: [python], severity: ERROR, pattern: x}\n",
 	})
+	t.Chdir(filepath.Dir(dir))
 	began := time.Now()
 	_, err := readRules([]string{dir}, false)
 	var invalid *redoubt.InvalidError
