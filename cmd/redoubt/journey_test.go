@@ -77,7 +77,7 @@ func (p *person) becomesAdmin(setup string) {
 	p.Helper()
 	p.does(chromedp.Navigate(setup), chromedp.WaitVisible("#name"), chromedp.SendKeys("#name", "ada"), chromedp.SendKeys("#display_name", "Ada Lovelace"),
 		chromedp.SendKeys("#new-password", password), chromedp.SendKeys("#again", password), chromedp.Click("form .primary"), chromedp.WaitVisible(".who"))
-	p.waits(`location.pathname === "/orgs/acme/overview" && document.querySelector("h1").textContent.includes("Nothing was scanned yet")`)
+	p.waits(`location.pathname === "/orgs/acme/overview" && document.querySelector(".head").textContent.includes("Nothing was scanned yet")`)
 }
 
 // opens goes to a page of the deployment and waits until its script ran.

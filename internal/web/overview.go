@@ -24,7 +24,8 @@ const (
 
 // overviewPage says where a deployment stands.
 type overviewPage struct {
-	Bare      bool // nothing was ever scanned
+	Bare      bool        // there is no project
+	Start     *startState // a step of the first start is left to the viewer; nil where none is
 	Products  []standing
 	Open      int
 	Chart     chart
@@ -82,12 +83,22 @@ type sinceVisit struct {
 
 // overview shows where the deployment stands.
 func (req *request) overview() error {
+	start, err := req.startState()
+	if err != nil {
+		return err
+	}
+	p := &overviewPage{Days: silentDays}
+	if start.Open(req.viewer) {
+		if !start.Scanned() {
+			return req.showStart(start)
+		}
+		p.Start = start
+	}
 	view, err := req.findings()
 	if err != nil {
 		return err
 	}
 	now := req.Clock()
-	p := &overviewPage{Days: silentDays}
 	ends := weeks(now, trendWeeks)
 	points := make([]index.TrendPoint, len(ends)-1)
 	for _, product := range products {

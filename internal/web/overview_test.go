@@ -38,7 +38,7 @@ func TestOverviewSaysWhatTheListsSay(t *testing.T) {
 }
 
 func TestOverviewOfNothingNamesTheCommands(t *testing.T) {
-	says(t, newSite(t).page("/overview"), "semgrep ci", "redoubt import --project")
+	says(t, newSite(t).page("/overview"), "semgrep ci --oss-only", "redoubt ci")
 }
 
 func TestSinceTheLastVisit(t *testing.T) {

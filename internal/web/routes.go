@@ -49,7 +49,7 @@ const (
 
 // routes returns the table: every page there is.
 func routes() []route {
-	return append(slices.Concat(accountRoutes(), managedRoutes(), notificationRoutes(), letInRoutes()), []route{
+	return append(slices.Concat(accountRoutes(), managedRoutes(), notificationRoutes(), letInRoutes(), startRoutes()), []route{
 		{row(get, "/{$}", viewer, reads), (*request).home},
 		{row(get, org, viewer, reads), (*request).home},
 		{row(get, org+"/overview", viewer, reads), (*request).overview},

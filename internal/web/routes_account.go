@@ -117,3 +117,15 @@ func letInRoutes() []route {
 		{row(post, org+devicePath, viewer, writes), proven((*request).decideProgram)},
 	}
 }
+
+// startRoutes are the rows about the first start.
+func startRoutes() []route {
+	const start = org + startPath
+	return []route{
+		{row(get, start, viewer, reads), (*request).start},
+		{row(get, start+"/steps", viewer, reads), (*request).startSteps},
+		{row(post, start+"/token", triager, writes), proven((*request).createStartToken)},
+		{row(post, start+"/block-nothing", admin, writes), (*request).blockNothing},
+		{row(post, start+"/leave", admin, writes), (*request).leaveStart},
+	}
+}

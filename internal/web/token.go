@@ -67,6 +67,11 @@ const tokensPath = "/settings/tokens"
 // whom it belongs to, the first time.
 func (req *request) madeToken(s *tokensView) error {
 	id, text := req.shownOnce(tokensPath)
+	return req.madeTokenOf(s, id, text)
+}
+
+// madeTokenOf fills in a token of the viewer, unless it has ended; id is 0 for none.
+func (req *request) madeTokenOf(s *tokensView, id int64, text string) error {
 	if id == 0 {
 		return nil
 	}
@@ -158,7 +163,16 @@ func (req *request) createToken() error {
 	}
 	secret := auth.NewSecret(req.viewer.Deployment.ID)
 	token.PublicID = secret.PublicID
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+	if token, err = req.keepToken(token, secret); err != nil {
+		return err
+	}
+	req.showOnce(tokensPath, token.ID, secret.Text)
+	return nil
+}
+
+// keepToken keeps a token as the viewer's own.
+func (req *request) keepToken(token redoubt.Token, secret auth.Secret) (redoubt.Token, error) {
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		owner, err := tx.Member(ctx, req.viewer.User)
 		if err != nil {
 			return err
@@ -167,11 +181,7 @@ func (req *request) createToken() error {
 		token, err = tx.CreateToken(ctx, token, secret.Hash)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	req.showOnce(tokensPath, token.ID, secret.Text)
-	return nil
+	return token, err
 }
 
 // Bounds of a token's name and globs.

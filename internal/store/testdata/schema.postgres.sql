@@ -219,6 +219,8 @@ deployment.open_rules smallint NOT NULL DEFAULT 0
 deployment.keeps_code smallint NOT NULL DEFAULT 1
 deployment.second_factor smallint NOT NULL DEFAULT 0
 deployment.notified bigint NOT NULL DEFAULT 0
+deployment.start_left smallint NOT NULL DEFAULT 0
+deployment.start_blocks_nothing smallint NOT NULL DEFAULT 0
 CREATE UNIQUE INDEX deployment_pkey ON public.deployment USING btree (id)
 deployment PRIMARY KEY (id)
 SEQUENCE deployment_id_seq MAXVALUE 9007199254740991

@@ -203,7 +203,7 @@ CREATE TABLE deployment (
     pruned_version  BIGINT NOT NULL DEFAULT 0, -- changes up to here are gone from the feed
     committed_at    BIGINT NOT NULL DEFAULT 0, -- the clock value of the newest commit
     next_finding_id BIGINT NOT NULL DEFAULT 1
-, open_rules SMALLINT NOT NULL DEFAULT 0, keeps_code SMALLINT NOT NULL DEFAULT 1, second_factor SMALLINT NOT NULL DEFAULT 0, notified BIGINT NOT NULL DEFAULT 0);
+, open_rules SMALLINT NOT NULL DEFAULT 0, keeps_code SMALLINT NOT NULL DEFAULT 1, second_factor SMALLINT NOT NULL DEFAULT 0, notified BIGINT NOT NULL DEFAULT 0, start_left SMALLINT NOT NULL DEFAULT 0, start_blocks_nothing SMALLINT NOT NULL DEFAULT 0);
 CREATE TABLE deployment_slug (
     slug          TEXT     PRIMARY KEY,
     deployment_id BIGINT   NOT NULL UNIQUE,

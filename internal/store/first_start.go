@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redoubt/redoubt"
+)
+
+// FirstStart tells what the people of the deployment chose while it was set up.
+func (tx *Tx) FirstStart(ctx context.Context) (redoubt.FirstStart, error) {
+	f, err := one(ctx, tx, func(r row) (f redoubt.FirstStart, err error) {
+		return f, r.Scan(&f.Left, &f.BlocksNothing)
+	}, `SELECT start_left, start_blocks_nothing FROM deployment WHERE id = $1`)
+	if err != nil {
+		return f, fmt.Errorf("first start of deployment %d: %w", tx.deployment.ID, err)
+	}
+	return f, nil
+}
+
+type firstStartImage struct {
+	Left          bool `json:"start_left"`
+	BlocksNothing bool `json:"start_blocks_nothing"`
+}
+
+// SetFirstStart keeps what they chose; what is the same as before changes nothing.
+func (tx *Tx) SetFirstStart(ctx context.Context, f redoubt.FirstStart) error {
+	before, err := tx.FirstStart(ctx)
+	if err != nil || f == before {
+		return err
+	}
+	if err := tx.write(ctx, `UPDATE deployment SET start_left = $2, start_blocks_nothing = $3 WHERE id = $1`, f.Left, f.BlocksNothing); err != nil {
+		return err
+	}
+	tx.audit("deployment.update", subject("deployment", tx.deployment.ID), firstStartImage(before), firstStartImage(f))
+	return nil
+}

@@ -1,0 +1,60 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestFirstStart: what is chosen is kept, told in the trail once, and nobody else's.
+func TestFirstStart(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		mine := newTenant(t, s)
+		other := mine.noise()
+		read := func(d tenant) (f redoubt.FirstStart) {
+			t.Helper()
+			err := s.View(t.Context(), d.id, func(ctx context.Context, tx *store.Tx) (err error) {
+				f, err = tx.FirstStart(ctx)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return f
+		}
+		if f := read(mine); f != (redoubt.FirstStart{}) {
+			t.Errorf("a new deployment has %+v", f)
+		}
+		trail := func() (told int) {
+			err := s.View(t.Context(), mine.id, func(ctx context.Context, tx *store.Tx) error {
+				events, err := tx.AuditEvents(ctx, 0, 100)
+				for _, e := range events {
+					if e.Action == "deployment.update" {
+						told++
+					}
+				}
+				return err
+			})
+			mine.check(err)
+			return told
+		}
+		before := trail()
+		for _, f := range []redoubt.FirstStart{{BlocksNothing: true}, {BlocksNothing: true, Left: true}, {BlocksNothing: true, Left: true}, {}} {
+			if err := s.Update(t.Context(), mine.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error { return tx.SetFirstStart(ctx, f) }); err != nil {
+				t.Fatal(err)
+			}
+			if got := read(mine); got != f {
+				t.Errorf("%+v was kept as %+v", f, got)
+			}
+			if got := read(other); got != (redoubt.FirstStart{}) {
+				t.Errorf("another deployment has %+v", got)
+			}
+		}
+		if told := trail() - before; told != 3 {
+			t.Errorf("three changes are told %d times", told)
+		}
+	})
+}

@@ -1,0 +1,242 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// startPath is the page of the first start.
+const startPath = "/start"
+
+// startState is how far a deployment is set up: what there is in it, and what its
+// people chose.
+type startState struct {
+	redoubt.FirstStart
+	Scan     redoubt.Scan // the newest that was completed; zero while none was
+	Project  string       // of the scan
+	Blocking int          // rules and conditions that fail builds
+	People   int          // who may sign in
+	Invited  int          // who has not come yet
+	Provider bool         // an identity provider lets people in
+	Policy   int64        // of code; 0 where there is none
+
+	// Connections are the code hosts that are connected, and Failing those of them that
+	// refuse. Only administrators see them.
+	Connections, Failing int
+}
+
+// startStep is one of the steps, as it stands.
+type startStep struct {
+	Title string
+	Done  bool
+	Said  string // what was done, or what is missing
+	Link  string // to what was done; empty where there is nothing to see
+}
+
+// Scanned reports whether something was.
+func (s *startState) Scanned() bool { return s.Scan.ID != 0 }
+
+// Decided reports whether it is known what blocks.
+func (s *startState) Decided() bool { return s.Blocking > 0 || s.BlocksNothing }
+
+// Accompanied reports whether others can come in.
+func (s *startState) Accompanied() bool { return s.People > 1 || s.Provider }
+
+// Whole reports whether all steps are done.
+func (s *startState) Whole() bool { return s.Scanned() && s.Decided() && s.Accompanied() }
+
+// Open reports whether there is a step left for who looks: what blocks and who comes
+// in is for administrators to say.
+func (s *startState) Open(v Viewer) bool {
+	return !s.Left && !s.Whole() && (v.May(admin) || !s.Scanned())
+}
+
+// Steps are the steps that who looks has to do with.
+func (s *startState) Steps(org string, v Viewer) []startStep {
+	scan := startStep{Title: "Scan something", Done: s.Scanned(), Said: "Waiting for the first scan"}
+	if s.Scanned() {
+		scan.Said, scan.Link = s.Project+" was scanned", org+"/scans/"+decimal(s.Scan.ID)
+	}
+	if !v.May(admin) {
+		return []startStep{scan}
+	}
+	blocks := startStep{Title: "Decide what blocks", Done: s.Decided(), Said: "Nothing fails a build yet"}
+	switch {
+	case s.Blocking > 0:
+		blocks.Said, blocks.Link = plural(s.Blocking, "blocking rule"), org+"/policies"
+	case s.BlocksNothing:
+		blocks.Said = "Nothing blocks for now"
+	}
+	people := startStep{Title: "Invite people", Done: s.Accompanied(), Said: "Only you so far"}
+	switch {
+	case s.People > 1:
+		people.Said, people.Link = count(s.People)+" people", org+usersPath
+	case s.Provider:
+		people.Said = "People sign in by your identity provider"
+	case s.Invited > 0:
+		people.Said, people.Link = count(s.Invited)+" invited, nobody has come yet", org+usersPath
+	}
+	return []startStep{scan, blocks, people}
+}
+
+// startState reads how far the deployment is. Where people know their way, nothing
+// but that is read.
+func (req *request) startState() (s *startState, err error) {
+	s = &startState{Provider: req.SignIn != nil && req.SignIn.Provider != nil}
+	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if s.FirstStart, err = tx.FirstStart(ctx); err != nil || s.Left {
+			return err
+		}
+		return s.read(ctx, tx, req.viewer)
+	})
+	return s, err
+}
+
+func (s *startState) read(ctx context.Context, tx *store.Tx, v Viewer) error {
+	scans, _, err := tx.Scans(ctx, redoubt.ScanFilter{Statuses: []redoubt.ScanStatus{redoubt.ScanCompleted}}, store.ScanCursor{}, 1)
+	if err != nil {
+		return err
+	}
+	if len(scans) > 0 {
+		s.Scan = scans[0]
+		names, err := tx.ProjectNames(ctx, []int64{s.Scan.ProjectID})
+		if err != nil {
+			return err
+		}
+		s.Project = names[s.Scan.ProjectID]
+	}
+	if !v.May(admin) {
+		return nil
+	}
+	if err := s.readPolicies(ctx, tx); err != nil {
+		return err
+	}
+	members, err := tx.Members(ctx)
+	if err != nil {
+		return err
+	}
+	s.People = len(slices.DeleteFunc(members, func(m redoubt.Member) bool { return !m.Enabled() }))
+	invitations, err := tx.Invitations(ctx)
+	s.Invited = len(invitations)
+	return err
+}
+
+// readPolicies counts what fails builds.
+func (s *startState) readPolicies(ctx context.Context, tx *store.Tx) error {
+	counts, err := tx.PolicyRuleCounts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range counts {
+		if c.Mode == redoubt.ModeBlock {
+			s.Blocking += c.Rules
+		}
+	}
+	policies, err := tx.Policies(ctx)
+	for _, p := range policies {
+		if p.Product == redoubt.SAST && s.Policy == 0 {
+			s.Policy = p.ID
+		}
+		for _, c := range p.Conditions {
+			if c.Mode == redoubt.ModeBlock {
+				s.Blocking++
+			}
+		}
+	}
+	return err
+}
+
+// startPage is the page of the first start.
+type startPage struct {
+	*startState
+	List     []startStep
+	Ways     []startWay
+	MadeAs   redoubt.Token // the token that was made just now; zero where none was
+	Made     string        // its text, this once
+	MayToken bool
+	MayHosts bool
+	Done     string
+}
+
+// start shows the steps, whether they are done or not.
+func (req *request) start() error {
+	s, err := req.startState()
+	if err == nil && s.Left { // somebody asks for the steps all the same
+		err = req.view(func(ctx context.Context, tx *store.Tx) error { return s.read(ctx, tx, req.viewer) })
+	}
+	if err != nil {
+		return err
+	}
+	return req.showStart(s)
+}
+
+func (req *request) showStart(s *startState) error {
+	p := &startPage{startState: s, List: s.Steps(req.to(""), req.viewer), MayToken: req.viewer.May(triager), MayHosts: req.viewer.May(admin), Done: done[req.r.URL.Query().Get("done")]}
+	if err := req.madeStartToken(p); err != nil {
+		return err
+	}
+	p.Ways = startWays(req.base(), p.Made, req.r.URL.Query().Get("from"), p.MadeAs.Name)
+	if p.MayHosts {
+		err := req.view(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Connections(ctx)
+			for _, c := range list {
+				p.Connections++
+				if c.Problem != "" {
+					p.Failing++
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return req.show(http.StatusOK, pageView{Template: "start", Title: "Get started", Section: "overview", Data: p})
+}
+
+// startSteps answers the steps alone, to a page that asks how far they are.
+func (req *request) startSteps() error {
+	if !req.partial() {
+		req.redirect(req.to(startPath))
+		return nil
+	}
+	s, err := req.startState()
+	if err != nil {
+		return err
+	}
+	p := &startPage{startState: s, List: s.Steps(req.to(""), req.viewer)}
+	return req.show(http.StatusOK, pageView{Template: "start", Data: p, Part: "startsteps"})
+}
+
+// leaveStart keeps that people here know their way.
+func (req *request) leaveStart() error {
+	if err := req.chooseStart(func(f *redoubt.FirstStart) { f.Left = true }); err != nil {
+		return err
+	}
+	req.redirect(req.to("/overview"))
+	return nil
+}
+
+// blockNothing keeps that nothing shall block for now.
+func (req *request) blockNothing() error {
+	if err := req.chooseStart(func(f *redoubt.FirstStart) { f.BlocksNothing = true }); err != nil {
+		return err
+	}
+	req.redirect(req.to(startPath + "?done=blocks-nothing"))
+	return nil
+}
+
+func (req *request) chooseStart(choose func(*redoubt.FirstStart)) error {
+	return req.update(func(ctx context.Context, tx *store.Tx) error {
+		f, err := tx.FirstStart(ctx)
+		if err != nil {
+			return err
+		}
+		choose(&f)
+		return tx.SetFirstStart(ctx, f)
+	})
+}

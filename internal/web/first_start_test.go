@@ -1,0 +1,153 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// What people copy from the page is what docs/connect-your-ci.md shows, and that is what
+// the tests of that page run.
+func TestWaysAreThoseOfTheDocs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/connect-your-ci.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fence := regexp.MustCompile("(?ms)^```[a-z]+\n(.*?)^```$")
+	for heading, file := range map[string]string{"GitHub Actions": "github.yaml", "GitLab": "gitlab.yaml", "Jenkins": "jenkins.groovy"} {
+		_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
+		documented := fence.FindStringSubmatch(section)
+		ours, err := wayFiles.ReadFile("ways/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if documented == nil || documented[1] != string(ours) {
+			t.Errorf("%s is not what docs/connect-your-ci.md shows under %s", file, heading)
+		}
+	}
+}
+
+// Each way is whole: the server's address and the token stand in it, and what it needs.
+func TestWaysAreWhole(t *testing.T) {
+	scans := regexp.MustCompile(`semgrep"? ci\b`)
+	for _, w := range startWays("https://ours.example:8443", "rdt_1_secret", "", "") {
+		all := ""
+		for _, b := range w.Blocks {
+			all += b.Text
+			for line := range strings.Lines(b.Text) {
+				if scans.MatchString(line) && !strings.Contains(line, " ci --oss-only --no-suppress-errors") {
+					t.Errorf("%s lacks the flags that matter: %s", w.Key, line)
+				}
+			}
+		}
+		says(t, all, "https://ours.example:8443", "rdt_1_secret")
+		lacks(t, all, exampleServer, exampleToken)
+	}
+}
+
+// A server without a scan shows the ways to one, and what stands in the commands is made
+// with one click, shown once, and may hand in scans alone.
+func TestFirstStartMakesTheTokenOfItsCommand(t *testing.T) {
+	s := newSite(t)
+	s.member("ada", "Ada Lovelace", redoubt.RoleTriager)
+	says(t, s.page("/overview"), "Nothing was scanned yet", "Waiting for the first scan", exampleToken, `value="terminal" checked`, "http://example.com")
+	a := s.post(startPath+"/token", url.Values{"from": {"github"}})
+	if a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%s: %s", a.Status, a.text)
+	}
+	secret := regexp.MustCompile(`rdt_\w+`)
+	shown := s.withCookies(a)
+	text := secret.FindString(shown)
+	if text == "" || strings.Count(shown, text) < len(ways) || !strings.Contains(shown, "gh secret set REDOUBT_TOKEN --body "+text) {
+		t.Fatalf("the token does not stand in the commands:\n%s", shown)
+	}
+	says(t, shown, `value="github" checked`, "GitHub Actions (first start)", "expires on ")
+	lacks(t, shown, exampleToken)
+	lacks(t, s.page(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")), text)
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Tokens(ctx)
+		if len(list) != 1 || len(list[0].Scopes) != 1 || !list[0].Has(redoubt.ScopeCI) || list[0].ExpiresAt.IsZero() || list[0].UserID == 0 {
+			t.Errorf("the tokens are %+v", list)
+		}
+		return err
+	})
+	if a := s.post(startPath+"/token", url.Values{"from": {"elsewhere"}}); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("a token for nothing: %s", a.Status)
+	}
+}
+
+// withCookies follows a redirect as a browser does, with the cookies that came with it.
+func (s *site) withCookies(a answer) string {
+	s.t.Helper()
+	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, a.Header.Get("Location"), nil)
+	for _, c := range a.Cookies() {
+		r.AddCookie(c)
+	}
+	return s.send(r).text
+}
+
+// Steps are done by what there is and what was chosen, for everybody at once; who may not
+// do one is not shown it, and the whole goes when all is done or an admin says so.
+func TestFirstStartFollowsWhatHappens(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	s.member("ada", "Ada Lovelace", redoubt.RoleAdmin)
+	says(t, s.page("/overview"), "Decide what blocks", "Invite people", "Only you so far", "I know my way")
+	s.build(branchReport(s, "main", true, "one"))
+	says(t, s.page("/overview"), "Set up Redoubt:", "Scan something <span class=\"tag good\">Done", "Decide what blocks <span class=\"tag plain\">Open")
+	says(t, s.steps(), "acme/app was scanned", `<li class="done"`)
+	for _, role := range []redoubt.Role{redoubt.RoleViewer, redoubt.RoleTriager} {
+		s.as(role)
+		lacks(t, s.page("/overview"), "Set up Redoubt:")
+		lacks(t, s.page(startPath), "Decide what blocks", "I know my way")
+	}
+	s.as(redoubt.RoleAdmin)
+	says(t, s.follow(startPath+"/block-nothing", nil), "Nothing fails a build for now", "Nothing blocks for now")
+	s.setMode("one", redoubt.ModeBlock)
+	says(t, s.steps(), "1 blocking rule")
+	s.member("bob", "Bob", redoubt.RoleViewer)
+	says(t, s.steps(), "2 people", "All is set up")
+	lacks(t, s.page("/overview"), "Set up Redoubt:")
+}
+
+// steps asks for the steps as an open page does.
+func (s *site) steps() string {
+	s.t.Helper()
+	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/orgs/acme"+startPath+"/steps", nil)
+	r.Header.Set("HX-Request", "true")
+	a := s.send(r)
+	if a.StatusCode != http.StatusOK || strings.Contains(a.text, "<html") {
+		s.t.Fatalf("%s:\n%s", a.Status, a.text)
+	}
+	return a.text
+}
+
+func TestFirstStartIsLeft(t *testing.T) {
+	s := newSite(t)
+	s.member("ada", "Ada Lovelace", redoubt.RoleAdmin)
+	for role, want := range map[redoubt.Role]int{redoubt.RoleViewer: http.StatusForbidden, redoubt.RoleTriager: http.StatusForbidden} {
+		s.as(role)
+		for _, path := range []string{"/leave", "/block-nothing"} {
+			if a := s.post(startPath+path, nil); a.StatusCode != want {
+				t.Errorf("a %s at %s: %s", role, path, a.Status)
+			}
+		}
+	}
+	s.as(redoubt.RoleViewer)
+	if a := s.post(startPath+"/token", url.Values{"from": {"github"}}); a.StatusCode != http.StatusForbidden {
+		t.Errorf("a viewer makes a token: %s", a.Status)
+	}
+	says(t, s.page("/overview"), "Nothing was scanned yet", "Whoever has the role triager or admin connects a scanner")
+	lacks(t, s.page("/overview"), "Create token", "I know my way")
+	s.as(redoubt.RoleAdmin)
+	says(t, s.follow(startPath+"/leave", nil), "No project yet")
+	says(t, s.page(startPath), "Create token")
+}

@@ -1,0 +1,1 @@
+glab variable set REDOUBT_TOKEN YOUR_TOKEN --masked

@@ -1,0 +1,3 @@
+export REDOUBT_URL=https://redoubt.example
+export REDOUBT_TOKEN=YOUR_TOKEN
+redoubt ci
