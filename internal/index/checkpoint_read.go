@@ -319,6 +319,7 @@ func (s *state) readLineages(r *sectionReader) error {
 
 func unpackLineage(u *unpacker) *lineage {
 	l := &lineage{triage: redoubt.TriageState(u.byte()), reason: redoubt.TriageReason(u.byte()), triagedAt: u.int(), verdict: redoubt.Verdict(u.byte()), band: redoubt.EPSSBand(u.byte())}
+	l.score = uint32(u.below(scoreUnits + 2))
 	l.exploited, l.reach, l.prs = u.bool(), redoubt.Reachability(u.byte()), u.byte()
 	l.tag, l.assignee, l.until, l.stops = u.text(), u.text(), u.int(), redoubt.Stops(u.text())
 	if !u.bool() {

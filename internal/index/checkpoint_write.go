@@ -268,6 +268,7 @@ func (l *lineage) pack(p *packer) {
 	p.int(l.triagedAt)
 	p.uint(uint64(l.verdict))
 	p.uint(uint64(l.band))
+	p.uint(uint64(l.score))
 	p.bool(l.exploited)
 	p.uint(uint64(l.reach))
 	p.uint(uint64(l.prs))

@@ -14,7 +14,8 @@ import (
 // values (projects, rules, refs) is counted by its column: its bitmaps would
 // touch all rows, however few are selected.
 //
-// What searches look at has columns too, beyond those of fields.
+// What searches look at has columns too, beyond those of fields, and what lists are
+// sorted by.
 type columns [columned][]uint32 // by field, then ordinal; nil while no row has a value
 
 const (
@@ -22,6 +23,7 @@ const (
 	namedVuln
 	saidItself
 	clockBegan
+	scored
 	columned
 )
 
@@ -36,6 +38,8 @@ func (r *row) column(c field) uint32 {
 		return r.says
 	case clockBegan:
 		return r.began
+	case scored:
+		return r.score
 	}
 	return r.value(c)
 }

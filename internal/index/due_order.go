@@ -19,6 +19,31 @@ type dueLane struct {
 func (s *state) soonest(p *partition, b *roaring.Bitmap, skip, size int) []uint32 {
 	d := s.duesOf(p)
 	lanes := d.lanes(p, b)
+	out := p.soonestDated(lanes, skip, size)
+	if total := p.dueThrough(lanes, lastDueDay); len(out) < size {
+		out = append(out, descending(roaring.AndNot(b, d.dated), max(skip-total, 0), size-len(out))...)
+	}
+	return out
+}
+
+// latest has those with a due date in the reverse order of soonest. Those without come
+// last all the same.
+func (s *state) latest(p *partition, b *roaring.Bitmap, skip, size int) []uint32 {
+	d := s.duesOf(p)
+	lanes := d.lanes(p, b)
+	total := p.dueThrough(lanes, lastDueDay)
+	end := max(total-skip, 0)
+	begin := max(end-max(size, 0), 0)
+	out := p.soonestDated(lanes, begin, end-begin)
+	slices.Reverse(out)
+	if len(out) < size {
+		out = append(out, descending(roaring.AndNot(b, d.dated), max(skip-total, 0), size-len(out))...)
+	}
+	return out
+}
+
+// soonestDated takes those with a due date.
+func (p *partition) soonestDated(lanes []dueLane, skip, size int) []uint32 {
 	out := make([]uint32, 0, max(size, 0))
 	total := p.dueThrough(lanes, lastDueDay)
 	day := sort.Search(lastDueDay, func(day int) bool { return p.dueThrough(lanes, day) > skip })
@@ -28,9 +53,6 @@ func (s *state) soonest(p *partition, b *roaring.Bitmap, skip, size int) []uint3
 			out, left = p.takePlain(out, &l, day, left, size)
 			out, left = p.takeMoved(out, &l, day, left, size)
 		}
-	}
-	if len(out) < size {
-		out = append(out, descending(roaring.AndNot(b, d.dated), max(skip-total, 0), size-len(out))...)
 	}
 	return out
 }

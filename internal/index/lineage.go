@@ -14,6 +14,7 @@ type lineage struct {
 	triagedAt int64
 	verdict   redoubt.Verdict
 	band      redoubt.EPSSBand
+	score     uint32 // as packScore has it
 	exploited bool
 	reach     redoubt.Reachability
 	prs       uint8
@@ -49,7 +50,7 @@ func newLineage(l *redoubt.Lineage) (*lineage, error) {
 	out := &lineage{
 		triage: l.Triage.State, reason: l.Triage.Reason, triagedAt: micros(l.Triage.At),
 		assignee: l.Triage.Assignee, until: micros(l.Triage.Until), stops: l.Stops,
-		band: redoubt.BandOf(a.EPSS), exploited: a.Exploited, reach: a.Reachability,
+		band: redoubt.BandOf(a.EPSS), score: packScore(a.EPSS), exploited: a.Exploited, reach: a.Reachability,
 	}
 	if out.triage == 0 {
 		out.triage = redoubt.TriageUntriaged

@@ -9,18 +9,6 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// Order is how a listing is sorted.
-type Order uint8
-
-// Orders. Findings of one severity, or of one due date and number of days, are newest
-// first.
-const (
-	Newest Order = iota // as the contract lists
-	Oldest
-	Riskiest // by severity
-	Soonest  // by due date; those without come last
-)
-
 // ListQuery asks for everything that a page of findings shows, of one state.
 type ListQuery struct {
 	Filter redoubt.FindingFilter
@@ -65,39 +53,6 @@ func (s *state) selected(p *partition, f *redoubt.FindingFilter) *roaring.Bitmap
 		b.RemoveRange(0, uint64(q.from))
 	}
 	return b
-}
-
-// ordered returns the ordinals at skip to skip+size of the rows in an order.
-func (s *state) ordered(p *partition, b *roaring.Bitmap, o Order, skip, size int) []uint32 {
-	switch o {
-	case Oldest:
-		return ascending(b, skip, size)
-	case Riskiest:
-		return p.riskiest(b, skip, size)
-	case Soonest:
-		return s.soonest(p, b, skip, size)
-	}
-	return descending(b, skip, size)
-}
-
-// riskiest takes the rows of one severity after the other, worst first; those
-// of none come last.
-func (p *partition) riskiest(b *roaring.Bitmap, skip, size int) []uint32 {
-	var out []uint32
-	rest := b
-	for severity := redoubt.SeverityCritical; len(out) < size; severity-- {
-		set := rest
-		if severity > 0 {
-			set = roaring.And(rest, p.readBitmap(bySeverity, uint32(severity)))
-			rest = roaring.AndNot(rest, set)
-		}
-		out = append(out, descending(set, skip, size-len(out))...)
-		skip = max(skip-int(set.GetCardinality()), 0)
-		if severity == 0 {
-			break
-		}
-	}
-	return out
 }
 
 // ascending returns members skip to skip+size of a set.

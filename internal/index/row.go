@@ -32,6 +32,7 @@ type row struct {
 
 	assignee, until uint32
 	began           uint32 // day on which the clock of its due date began; 0: that of relevant
+	score           uint32 // of the lineage: EPSS, see packScore
 
 	body bodyRef
 
@@ -194,7 +195,7 @@ func (r *row) inherit(l *lineage, m inherited) {
 	r.triage, r.reason, r.triagedAt = uint8(l.triage), uint8(l.reason), l.triagedAt
 	r.status = uint8(redoubt.StatusOf(redoubt.State(r.state), l.triage))
 	r.verdict, r.prs, r.band, r.tag = uint8(l.verdict), l.prs, uint8(l.band), m.tag
-	r.assignee, r.until = m.assignee, m.until
+	r.assignee, r.until, r.score = m.assignee, m.until, l.score
 	r.exploited, r.annotated = yesNo(l.exploited), yesNo(l.note != nil)
 	r.startClock(l.stops)
 	r.reach = r.scanned

@@ -1,0 +1,53 @@
+package index
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// scoredBulk is a bulk of the supply chain. Of the worst kind, every finding has the same
+// score, reachability and severity.
+type scoredBulk struct {
+	*bulk
+	equal bool
+}
+
+func (s scoredBulk) Feed(ctx context.Context, deployment, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
+	return s.bulk.Feed(ctx, deployment, since, func(b *redoubt.Batch) error {
+		for i := range b.Findings {
+			f := &b.Findings[i]
+			f.IssueType, f.Reachability, f.State = redoubt.SCA, redoubt.Reachability(f.ID%5+1), redoubt.Unresolved
+			score := float64(f.LineageID%100_000) / 100_000
+			if s.equal {
+				score, f.Reachability, f.Severity = 0.5, redoubt.Reachable, redoubt.SeverityHigh
+			}
+			b.Lineages = append(b.Lineages, redoubt.Lineage{ID: f.LineageID, Annotations: redoubt.Annotations{EPSS: &redoubt.EPSS{Score: score}, Exploited: f.ID%50 == 0}})
+		}
+		return take(b)
+	})
+}
+
+// BenchmarkOrder lists a million findings in each order, beside the order that pages
+// open with, on the first page and in the middle.
+func BenchmarkOrder(b *testing.B) {
+	for kind, equal := range map[string]bool{"spread": false, "equal keys": true} {
+		x := New(scoredBulk{&bulk{n: 1_000_000, version: 1}, equal}, Options{BodyCache: 4 << 30})
+		v, err := x.Deployment(b.Context(), tenant)
+		if err != nil {
+			b.Fatal(err)
+		}
+		q := ListQuery{Filter: redoubt.FindingFilter{IssueType: redoubt.SCA}, Size: 50}
+		limit := q
+		limit.Order = Riskiest
+		for _, o := range Orders(redoubt.SCA) {
+			for page, skip := range map[string]int{"first": 0, "middle": 500_000} {
+				q.Order, q.Skip, limit.Skip = o, skip, skip
+				b.Run(kind+"/"+o.String()+"/"+page, func(b *testing.B) {
+					beside(b, func() {}, func() { ask(b, v, q) }, func() { ask(b, v, limit) })
+				})
+			}
+		}
+	}
+}

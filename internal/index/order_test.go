@@ -1,0 +1,136 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// undated are the orders that need no due dates, which tests of their own draw.
+var undated = slices.DeleteFunc(Orders(redoubt.SCA), func(o Order) bool { return o == Soonest || o == LatestDue })
+
+// rank is what an order sorts a finding by, the least first.
+func (w *world) rank(o Order, f redoubt.IndexedFinding) float64 {
+	a := w.lineages[f.LineageID].Annotations
+	first := func(values []redoubt.Reachability) float64 {
+		if i := slices.Index(values, reachability(f, a)); i >= 0 {
+			return float64(i)
+		}
+		return float64(len(values))
+	}
+	reachable := []redoubt.Reachability{redoubt.AlwaysReachable, redoubt.Reachable, redoubt.ConditionallyReachable, redoubt.ReachabilityUnknown, redoubt.Unreachable}
+	switch o {
+	case Riskiest:
+		return -float64(f.Severity)
+	case LeastSevere:
+		if f.Severity == 0 {
+			return 100
+		}
+		return float64(f.Severity)
+	case MostLikely, LeastLikely:
+		switch {
+		case a.EPSS == nil:
+			return 100
+		case o == MostLikely:
+			return -a.EPSS.Score
+		}
+		return a.EPSS.Score
+	case ExploitedFirst:
+		if a.Exploited {
+			return 0
+		}
+		return 1
+	case MostReachable:
+		return first(reachable)
+	case LeastReachable:
+		slices.Reverse(reachable)
+		return first(reachable)
+	}
+	return 0
+}
+
+// ordered is the page of a list, newest first, that a question asks for.
+func (w *world) ordered(list []redoubt.IndexedFinding, q ListQuery) (ids []int64) {
+	list = slices.Clone(list)
+	if q.Order == Oldest {
+		slices.Reverse(list)
+	}
+	slices.SortStableFunc(list, func(a, b redoubt.IndexedFinding) int { return cmp.Compare(w.rank(q.Order, a), w.rank(q.Order, b)) })
+	for i, f := range list {
+		if i >= q.Skip && i < q.Skip+q.Size {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids
+}
+
+// pagesOf reads a list to its end in pages.
+func pagesOf(t *rapid.T, v *View, f redoubt.FindingFilter, o Order, size int) (ids []int64) {
+	for skip := 0; ; skip += size {
+		answer, err := v.List(context.Background(), ListQuery{Filter: f, Order: o, Skip: skip, Size: size})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := answer.Page.IDs()
+		if len(page) == 0 {
+			return ids
+		}
+		ids = append(ids, page...)
+	}
+}
+
+// TestPagesOfEveryOrder reads each order in pages of any size, of findings many of which
+// have equal keys: together the pages are the list, each finding once.
+func TestPagesOfEveryOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		x := New(w, Options{BodyCache: 1 << 20, Clock: clockOfDue})
+		for _, product := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA} {
+			w.putPolicy(redoubt.Policy{ID: int64(product), Product: product, Default: true, Due: redoubt.DueDays{Critical: 3, High: 7, Medium: 7}})
+		}
+		for range rapid.IntRange(5, 25).Draw(t, "commits") {
+			w.step(t)
+			w.skipped += time.Duration(rapid.IntRange(0, 40).Draw(t, "hours")) * time.Hour
+		}
+		v := view(t, x)
+		size := rapid.IntRange(1, 5).Draw(t, "size")
+		for _, f := range []redoubt.FindingFilter{{IssueType: redoubt.SAST}, {IssueType: redoubt.SCA}, {IssueType: redoubt.SCA, Dedup: true}} {
+			list := w.list(f)
+			for _, o := range undated {
+				want := w.ordered(list, ListQuery{Order: o, Size: len(list)})
+				if diff := gocmp.Diff(want, pagesOf(t, v, f, o, size)); diff != "" {
+					t.Errorf("%s in pages of %d (-naive +got):\n%s", o, size, diff)
+				}
+			}
+			soonest := pagesOf(t, v, f, Soonest, size)
+			dated := len(slices.DeleteFunc(slices.Clone(soonest), func(id int64) bool { _, ok := w.naiveDue(w.findings[id]); return !ok }))
+			slices.Reverse(soonest[:dated])
+			if diff := gocmp.Diff(soonest, pagesOf(t, v, f, LatestDue, size)); diff != "" {
+				t.Errorf("latest due in pages of %d, beside the reverse of the soonest:\n%s", size, diff)
+			}
+		}
+	})
+}
+
+func TestWordsOfOrders(t *testing.T) {
+	for _, o := range Orders(redoubt.SCA) {
+		if got, ok := ParseOrder(o.String()); !ok || got != o {
+			t.Errorf("%q is read as %d, %v", o, got, ok)
+		}
+	}
+	for _, word := range []string{"", "Risk", "epss_desc"} {
+		if o, ok := ParseOrder(word); ok {
+			t.Errorf("%q is read as %s", word, o)
+		}
+	}
+	if MostLikely.Fits(redoubt.SAST) || !MostLikely.Fits(redoubt.SCA) || !LatestDue.Fits(redoubt.Secrets) {
+		t.Error("scores are of the supply chain alone, due dates of all")
+	}
+}
