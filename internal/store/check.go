@@ -123,6 +123,7 @@ var relations = []relation{
 	{"ticket_finding", "finding_id", "finding", "id"},
 	{"webhook_delivery", "connection_id", "connection", "id"},
 	{"notification", "rule_id", "notification_rule", "id"},
+	{"saved_view_default", "view_id", "saved_view", "id"},
 }
 
 // CheckRows looks whether the rows of the deployment fit together: what names

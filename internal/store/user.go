@@ -194,11 +194,11 @@ func (tx *Tx) putRole(ctx context.Context, userID int64, role redoubt.Role) erro
 }
 
 // SetRole gives a user another role in the deployment, or takes it away, which
-// revokes the tokens that the user made here too. Sessions go on: they belong to
-// the user in every deployment, and what one may do here is looked up at each
-// request. A first role here also ends one-time links, so that who made one
-// elsewhere does not come in by it. The last admin who may sign in stays one: to
-// take that role is redoubt.ErrConflict.
+// revokes the tokens that the user made here too, and forgets the saved views that are
+// theirs alone. Sessions go on: they belong to the user in every deployment, and what
+// one may do here is looked up at each request. A first role here also ends one-time
+// links, so that who made one elsewhere does not come in by it. The last admin who may
+// sign in stays one: to take that role is redoubt.ErrConflict.
 func (tx *Tx) SetRole(ctx context.Context, userID int64, role redoubt.Role) error {
 	u, err := tx.session.lockUser(ctx, userID)
 	if err != nil {
@@ -229,10 +229,13 @@ func (tx *Tx) SetRole(ctx context.Context, userID int64, role redoubt.Role) erro
 			return err
 		}
 	}
-	if role == redoubt.RoleNone {
-		return tx.revokeTokensOf(ctx, userID)
+	if role != redoubt.RoleNone {
+		return nil
 	}
-	return nil
+	if err := tx.dropViewsOf(ctx, userID); err != nil {
+		return err
+	}
+	return tx.revokeTokensOf(ctx, userID)
 }
 
 // keepAdmin refuses to lose the deployment's last admin.

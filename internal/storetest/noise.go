@@ -29,6 +29,7 @@ var noises = []func(context.Context, *store.Tx) error{
 	noisyConnection,
 	noisyTicket,
 	noisyNotification,
+	noisyView,
 	noisyRuns,
 }
 

@@ -720,6 +720,26 @@ CREATE UNIQUE INDEX runner_pkey ON public.runner USING btree (deployment_id, id)
 runner PRIMARY KEY (deployment_id, id)
 runner UNIQUE (deployment_id, token_id, name)
 SEQUENCE runner_id_seq MAXVALUE 9007199254740991
+saved_view.deployment_id bigint NOT NULL
+saved_view.id bigint NOT NULL
+saved_view.owner_id bigint NOT NULL
+saved_view.issue_type smallint NOT NULL
+saved_view.name text NOT NULL
+saved_view.query text NOT NULL
+saved_view.created_at bigint NOT NULL
+saved_view.created_by_json text NOT NULL
+CREATE UNIQUE INDEX saved_view_name ON public.saved_view USING btree (deployment_id, owner_id, name)
+CREATE UNIQUE INDEX saved_view_pkey ON public.saved_view USING btree (deployment_id, id)
+saved_view FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+saved_view PRIMARY KEY (deployment_id, id)
+saved_view_default.deployment_id bigint NOT NULL
+saved_view_default.user_id bigint NOT NULL
+saved_view_default.issue_type smallint NOT NULL
+saved_view_default.view_id bigint NOT NULL
+CREATE INDEX saved_view_default_view ON public.saved_view_default USING btree (deployment_id, view_id)
+CREATE UNIQUE INDEX saved_view_default_pkey ON public.saved_view_default USING btree (deployment_id, user_id, issue_type)
+saved_view_default FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+saved_view_default PRIMARY KEY (deployment_id, user_id, issue_type)
 scan.deployment_id bigint NOT NULL
 scan.id bigint NOT NULL
 scan.project_id bigint NOT NULL

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// savedViewColumns ends with whether the user $2 opens pages with the view.
+const savedViewColumns = `v.id, v.owner_id, v.issue_type, v.name, v.query, v.created_at, v.created_by_json,
+	(SELECT COUNT(*) FROM saved_view_default d WHERE d.deployment_id = v.deployment_id AND d.view_id = v.id AND d.user_id = $2)`
+
+func scanSavedView(r row) (v redoubt.SavedView, err error) {
+	var chosen int
+	err = r.Scan(&v.ID, &v.OwnerID, &v.IssueType, &v.Name, &v.Query, instant(&v.CreatedAt), decoded(&v.CreatedBy), &chosen)
+	v.Default = chosen > 0
+	return v, err
+}
+
+// savedViewImage is what the audit trail tells of a view that is shared.
+type savedViewImage struct {
+	Name      string `json:"name"`
+	IssueType string `json:"issue_type"`
+	Query     string `json:"query"`
+}
+
+// imageOfSavedView is nil of a view that is one person's: the trail is about what others
+// see.
+func imageOfSavedView(v redoubt.SavedView) any {
+	if !v.Shared() {
+		return nil
+	}
+	return savedViewImage{v.Name, v.IssueType.String(), v.Query}
+}
+
+// SavedViews lists the views that a user has and those that are shared, by name. The user
+// 0 has none.
+func (tx *Tx) SavedViews(ctx context.Context, userID int64) ([]redoubt.SavedView, error) {
+	return many(ctx, tx, scanSavedView, `SELECT `+savedViewColumns+` FROM saved_view v WHERE v.deployment_id = $1 AND v.owner_id IN (0, $2) ORDER BY v.name, v.id`, userID)
+}
+
+// SavedView finds one that a user may see. Any other is redoubt.ErrNotFound.
+func (tx *Tx) SavedView(ctx context.Context, userID, id int64) (redoubt.SavedView, error) {
+	v, err := one(ctx, tx, scanSavedView, `SELECT `+savedViewColumns+` FROM saved_view v WHERE v.deployment_id = $1 AND v.owner_id IN (0, $2) AND v.id = $3`, userID, id)
+	if err != nil {
+		return v, fmt.Errorf("saved view %d: %w", id, err)
+	}
+	return v, nil
+}
+
+// DefaultView is the id of the view that the page of an issue type opens with; 0 for none.
+func (tx *Tx) DefaultView(ctx context.Context, userID int64, t redoubt.IssueType) (int64, error) {
+	list, err := many(ctx, tx, scalar[int64], `SELECT view_id FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2 AND issue_type = $3`, userID, t)
+	if len(list) == 0 {
+		return 0, err
+	}
+	return list[0], err
+}
+
+// roomForView refuses a name that another view of the owner has, in any case, and one view
+// too many, by redoubt.ErrConflict.
+func (tx *Tx) roomForView(ctx context.Context, v redoubt.SavedView) error {
+	type named struct {
+		id   int64
+		name string
+	}
+	list, err := many(ctx, tx, func(r row) (n named, err error) { return n, r.Scan(&n.id, &n.name) },
+		`SELECT id, name FROM saved_view WHERE deployment_id = $1 AND owner_id = $2`, v.OwnerID)
+	if err != nil {
+		return err
+	}
+	others := 0
+	for _, n := range list {
+		if n.id == v.ID {
+			continue
+		}
+		others++
+		if strings.EqualFold(n.name, v.Name) {
+			return fmt.Errorf("there is a saved view called %s already: %w", n.name, redoubt.ErrConflict)
+		}
+	}
+	most, whose := redoubt.MaxSavedViews, "you have"
+	if v.Shared() {
+		most, whose = redoubt.MaxSharedViews, "the deployment has"
+	}
+	if others >= most {
+		return fmt.Errorf("%s %d saved views, remove one first: %w", whose, others, redoubt.ErrConflict)
+	}
+	return nil
+}
+
+// AddSavedView makes a view. A name that another of its owner has, or one too many, is
+// redoubt.ErrConflict.
+func (tx *Tx) AddSavedView(ctx context.Context, v redoubt.SavedView) (redoubt.SavedView, error) {
+	if err := tx.roomForView(ctx, v); err != nil {
+		return v, err
+	}
+	var err error
+	if v.ID, err = tx.newID(ctx, seqConnection); err != nil {
+		return v, err
+	}
+	v.CreatedAt, v.CreatedBy, v.Default = tx.now, tx.actor, false
+	err = tx.insert(ctx, `saved_view (deployment_id, id, owner_id, issue_type, name, query, created_at, created_by_json)`,
+		[][]any{{v.ID, v.OwnerID, v.IssueType, v.Name, v.Query, v.CreatedAt, encoded(v.CreatedBy)}}, "")
+	if err == nil && v.Shared() {
+		tx.audit("saved_view.create", subject("saved_view", v.ID), nil, imageOfSavedView(v))
+	}
+	return v, err
+}
+
+// UpdateSavedView changes the name, the query and the owner of a view, which is as before.
+// A view that becomes one person's is nobody else's default any more. The same conflicts
+// as of AddSavedView come back.
+func (tx *Tx) UpdateSavedView(ctx context.Context, before, v redoubt.SavedView) error {
+	if err := tx.roomForView(ctx, v); err != nil {
+		return err
+	}
+	if err := tx.write(ctx, `UPDATE saved_view SET owner_id = $3, name = $4, query = $5 WHERE deployment_id = $1 AND id = $2`, v.ID, v.OwnerID, v.Name, v.Query); err != nil {
+		return err
+	}
+	if !v.Shared() {
+		if err := tx.write(ctx, `DELETE FROM saved_view_default WHERE deployment_id = $1 AND view_id = $2 AND user_id <> $3`, v.ID, v.OwnerID); err != nil {
+			return err
+		}
+	}
+	if before.Shared() || v.Shared() {
+		tx.audit("saved_view.update", subject("saved_view", v.ID), imageOfSavedView(before), imageOfSavedView(v))
+	}
+	return nil
+}
+
+// DeleteSavedView forgets a view, and that pages open with it.
+func (tx *Tx) DeleteSavedView(ctx context.Context, v redoubt.SavedView) error {
+	for _, rows := range []string{`saved_view_default WHERE deployment_id = $1 AND view_id = $2`, `saved_view WHERE deployment_id = $1 AND id = $2`} {
+		if err := tx.write(ctx, `DELETE FROM `+rows, v.ID); err != nil {
+			return err
+		}
+	}
+	if v.Shared() {
+		tx.audit("saved_view.delete", subject("saved_view", v.ID), imageOfSavedView(v), nil)
+	}
+	return nil
+}
+
+// SetDefaultView has the page of the view's issue type open with it, for a user, or with
+// none any more.
+func (tx *Tx) SetDefaultView(ctx context.Context, userID int64, v redoubt.SavedView, chosen bool) error {
+	if !chosen {
+		return tx.write(ctx, `DELETE FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2 AND view_id = $3`, userID, v.ID)
+	}
+	return tx.insert(ctx, `saved_view_default (deployment_id, user_id, issue_type, view_id)`, [][]any{{userID, v.IssueType, v.ID}},
+		`ON CONFLICT (deployment_id, user_id, issue_type) DO UPDATE SET view_id = excluded.view_id`)
+}
+
+// dropViewsOf forgets the views of a user who left. What is shared stays.
+func (tx *Tx) dropViewsOf(ctx context.Context, userID int64) error {
+	if err := tx.write(ctx, `DELETE FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2`, userID); err != nil {
+		return err
+	}
+	return tx.write(ctx, `DELETE FROM saved_view WHERE deployment_id = $1 AND owner_id = $2`, userID)
+}

@@ -1,0 +1,156 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// savedViews makes two people and a way to make views.
+func savedViews(t *testing.T, s *store.Store) (d tenant, ada, ben int64, add func(owner int64, name string) redoubt.SavedView) {
+	d = newTenant(t, s)
+	for name, id := range map[string]*int64{"ada": &ada, "ben": &ben} {
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			u, err := tx.CreateUser(ctx, redoubt.User{Name: name}, redoubt.RoleTriager)
+			*id = u.ID
+			return err
+		})
+	}
+	d.update(func(ctx context.Context, tx *store.Tx) error { // somebody has to stay
+		_, err := tx.CreateUser(ctx, redoubt.User{Name: "root"}, redoubt.RoleAdmin)
+		return err
+	})
+	return d, ada, ben, func(owner int64, name string) (v redoubt.SavedView) {
+		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			v, err = tx.AddSavedView(ctx, redoubt.SavedView{Name: name, IssueType: redoubt.SAST, OwnerID: owner, Query: "severities=high"})
+			return err
+		})
+		return v
+	}
+}
+
+// namesOfViews are the views that a user sees; those that pages open with have a star.
+func (d tenant) namesOfViews(user int64) (out []string) {
+	d.view(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.SavedViews(ctx, user)
+		for _, v := range list {
+			name := v.Name
+			if v.Default {
+				name += "*"
+			}
+			out = append(out, name)
+		}
+		return err
+	})
+	return out
+}
+
+// Each sees what is theirs and what is shared, and opens pages with a view of their own
+// choice; what becomes one person's is nobody else's default.
+func TestSavedViews(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d, ada, ben, add := savedViews(t, s)
+		shared, mine := add(0, "Shared"), add(ada, "Mine")
+		add(ben, "Mine") // a name is unique for its owner alone
+		want := func(user int64, names ...string) {
+			t.Helper()
+			if diff := cmp.Diff(names, d.namesOfViews(user)); diff != "" {
+				t.Errorf("views of user %d (-want +got):\n%s", user, diff)
+			}
+		}
+		want(ada, "Mine", "Shared")
+		want(0, "Shared")
+		for user, v := range map[int64]redoubt.SavedView{ada: mine, ben: shared} {
+			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetDefaultView(ctx, user, v, true) })
+		}
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetDefaultView(ctx, ada, shared, true) })
+		want(ada, "Mine", "Shared*")
+		want(ben, "Mine", "Shared*")
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			if _, err := tx.SavedView(ctx, ben, mine.ID); !errors.Is(err, redoubt.ErrNotFound) {
+				t.Errorf("the view of somebody else: %v", err)
+			}
+			if id, err := tx.DefaultView(ctx, ada, redoubt.SAST); id != shared.ID || err != nil {
+				t.Errorf("the default is %d, not %d: %v", id, shared.ID, err)
+			}
+			id, err := tx.DefaultView(ctx, ada, redoubt.SCA)
+			if id != 0 {
+				t.Errorf("another page opens with %d", id)
+			}
+			return err
+		})
+
+		taken := shared
+		taken.OwnerID, taken.Name, taken.Query = ada, "Taken", "severities=low"
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateSavedView(ctx, shared, taken) })
+		want(ada, "Mine", "Taken*")
+		want(ben, "Mine")
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSavedView(ctx, taken) })
+		want(ada, "Mine")
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetDefaultView(ctx, ada, mine, true) })
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetDefaultView(ctx, ada, mine, false) })
+		want(ada, "Mine")
+		if list := d.noise().namesOfViews(1); len(list) != 1 || list[0] != "noise*" {
+			t.Errorf("the other tenant has %v", list)
+		}
+	})
+}
+
+// Who leaves takes what is theirs along, and leaves what is shared.
+func TestSavedViewsOfWhoLeft(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d, ada, ben, add := savedViews(t, s)
+		mine, shared := add(ada, "Mine"), add(0, "Shared")
+		add(ben, "His")
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetDefaultView(ctx, ada, mine, true) })
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetDefaultView(ctx, ben, shared, true) })
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada, redoubt.RoleNone) })
+		if diff := cmp.Diff([]string{"Shared"}, d.namesOfViews(ada)); diff != "" {
+			t.Errorf("who left (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"His", "Shared*"}, d.namesOfViews(ben)); diff != "" {
+			t.Errorf("who stayed (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Names are unique in any case, and views are bounded, for each owner apart.
+func TestSavedViewBounds(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d, ada, ben, add := savedViews(t, s)
+		try := func(v redoubt.SavedView) error {
+			v.IssueType = redoubt.SAST
+			return s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				if v.ID != 0 {
+					return tx.UpdateSavedView(ctx, v, v)
+				}
+				_, err := tx.AddSavedView(ctx, v)
+				return err
+			})
+		}
+		first := add(ada, "First")
+		fails(t, "a name that is taken", try(redoubt.SavedView{Name: "FIRST", OwnerID: ada}), redoubt.ErrConflict)
+		first.Name = "first"
+		if err := try(first); err != nil {
+			t.Errorf("to spell its own name otherwise: %v", err)
+		}
+		for i := range redoubt.MaxSavedViews - 1 {
+			add(ada, fmt.Sprint("view ", i))
+		}
+		fails(t, "one view too many", try(redoubt.SavedView{Name: "one more", OwnerID: ada}), redoubt.ErrConflict)
+		his := add(ben, "his")
+		his.OwnerID = ada
+		fails(t, "one too many by giving", try(his), redoubt.ErrConflict)
+		his.OwnerID, his.Name = 0, "shared"
+		if err := try(his); err != nil {
+			t.Errorf("to share another's: %v", err)
+		}
+	})
+}
