@@ -39,6 +39,7 @@ type FindingsSelection struct {
 	DueBefore          string         `query:"due_before" format:"date" doc:"Only findings that are due before this day, in UTC."`
 	SecretTypes        []string       `query:"secret_types,explode" doc:"Only these kinds of credentials. Secrets only."`
 	ValidationState    []string       `query:"validation_state,explode" enum:"no_validator,confirmed_valid,confirmed_invalid,validation_error" doc:"Only credentials of which this is known. Secrets only."`
+	View               int64          `query:"view" minimum:"0" doc:"Id of a saved view whose filters are taken. No other filter goes beside it; issue_type is the view's, or absent."`
 }
 
 // Listing is the part of the query that the listing has too, for one issue type.

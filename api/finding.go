@@ -28,6 +28,8 @@ type FindingsQuery struct {
 	Assignees          []string       `query:"assignees,explode" doc:"Only findings of these users, by name; @nobody for those that are not assigned (an extension)."`
 	Due                []string       `query:"due,explode" enum:"overdue,7d,30d,later,none" doc:"Only findings that are overdue, due within 7 or 30 days from today (UTC), due later, or have no due date (an extension)."`
 	DueBefore          string         `query:"due_before" format:"date" doc:"Only findings that are due before this day, in UTC (an extension)."`
+	View               int64          `query:"view" minimum:"0" doc:"Id of a saved view whose filters and order are taken. No other filter goes beside it, and issue_type is the view's (an extension)."`
+	Sort               string         `query:"sort" enum:"newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" doc:"Order: by age, severity (risk: the highest first), due date (due: the nearest first), or, of the supply chain alone, by EPSS score, known exploitation or reachability. Equal ones are newest first. Default: newest, or that of the view (an extension)."`
 }
 
 // ListFindingsResponse is one page of findings, newest first. Both members are
@@ -39,12 +41,12 @@ type ListFindingsResponse struct {
 
 // CodeFindings holds code findings.
 type CodeFindings struct {
-	Findings []CodeFinding `json:"findings" doc:"Findings, by relevant_since and id, descending."`
+	Findings []CodeFinding `json:"findings" doc:"Findings, by relevant_since and id, descending, if no other order was asked for."`
 }
 
 // SupplyChainFindings holds supply-chain findings.
 type SupplyChainFindings struct {
-	Findings []SupplyChainFinding `json:"findings" doc:"Findings, by relevant_since and id, descending."`
+	Findings []SupplyChainFinding `json:"findings" doc:"Findings, by relevant_since and id, descending, if no other order was asked for."`
 }
 
 // FindingCore is what code and supply-chain findings have in common.

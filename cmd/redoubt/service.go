@@ -149,7 +149,7 @@ func (s *service) wire(a *app) error {
 	})
 	s.server, err = server.New(server.Config{
 		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}, replicaCollector{s.replica}), Pages: pages.Handler(), Advisories: s.advisories,
-		Store: s.store, Index: findings, Connections: s.keeper, Notifier: s.notifier,
+		Store: s.store, Index: findings, Connections: s.keeper, Notifier: s.notifier, ReadQuery: web.FindingQuery,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},

@@ -44,6 +44,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		return map[string]string{"notificationRuleId": told["notificationRuleId"]}
 	}
 	rule := ruleOf(telling)
+	saved := func(name string) map[string]string { return map[string]string{"savedViewId": w.savedView(t, name)} }
 	return map[string]probe{
 		"ping":                       {},
 		"listDeployments":            {},
@@ -133,6 +134,11 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"listRunners":          {},
 		"revokeRunner":         {ours: map[string]string{"runnerId": fmt.Sprint(w.runner(t, "matrix").ID)}},
 
+		"listSavedViews":           {},
+		"createSavedView":          {body: object{"name": "created", "issue_type": "sast", "shared": true}},
+		"getSavedView":             {ours: saved("got")},
+		"updateSavedView":          {ours: saved("changed"), body: object{}},
+		"deleteSavedView":          {ours: saved("deleted")},
 		"listNotificationRules":    {},
 		"createNotificationRule":   {body: w.webhook("created")},
 		"getNotificationRule":      {ours: rule},
@@ -302,6 +308,7 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 		"runId":        {fmt.Sprint(rival.queueOf(t, "acme/payments", redoubt.RunFull, "refs/heads/main").ID), "4000000000", "0", "x"},
 		"runnerId":     {fmt.Sprint(rival.runner(t, "theirs").ID), "4000000000", "0", "x"},
 
+		"savedViewId":        {rival.savedView(t, "theirs"), "4000000000", "0", "x"},
 		"notificationRuleId": {rival.told(t, "theirs")["notificationRuleId"], "4000000000", "0", "x"},
 		"notificationId":     {rival.told(t, "theirs too")["notificationId"], "4000000000", "0", "x"},
 		"taskToken":          {post[api.CreateSBOMExportResponse](t, rival, "sbom/export", object{}).TaskToken, "job-token", "task_none", "1"},

@@ -25,6 +25,7 @@ import (
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/web"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }
@@ -87,7 +88,7 @@ func (s *site) open(t testing.TB, limits ...server.Limits) {
 	c := server.Config{
 		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 64 << 20, Clock: s.clock.Now, Logger: log}),
 		Clock: s.clock.Now, Logger: log, Version: "test", SigningKeys: edge.OneKey(signingKey), SecretKey: secretKey, JobAdded: jobs.Wake,
-		Advisories: advisory.NewLibrary(orders), Connections: codeHosts(t, s, log), Notifier: notifier(t, s),
+		Advisories: advisory.NewLibrary(orders), Connections: codeHosts(t, s, log), Notifier: notifier(t, s), ReadQuery: web.FindingQuery,
 	}
 	if len(limits) > 0 {
 		c.Limits = limits[0]

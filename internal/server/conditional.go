@@ -77,10 +77,11 @@ func (notModified) header(http.Header) {}
 func (notModified) WriteTo(io.Writer) (int64, error) { return 0, nil }
 
 // unlessKnown tags a list of findings, by the version of the deployment that it was made
-// of and by the days in UTC on which it was asked for and made: what is overdue changes
-// with these. Where the client has it, the answer is notModified in its place.
-func (c *call) unlessKnown(view *index.View, asked time.Time, list writer) writer {
-	if c.known([]any{view.Version(), view.Today(), asked.UTC().Format(time.DateOnly)}) {
+// of, by the saved view that it is of, and by the days in UTC on which it was asked for and
+// made: what is overdue changes with these. Where the client has it, the answer is
+// notModified in its place.
+func (c *call) unlessKnown(view *index.View, in *findingsInput, list writer) writer {
+	if c.known([]any{view.Version(), view.Today(), in.now.UTC().Format(time.DateOnly), in.saved, c.caller.Token.UserID}) {
 		return notModified{}
 	}
 	return list

@@ -46,6 +46,10 @@ func (c *call) countFindings(ctx context.Context, in *countInput) (*api.CountFin
 	if err != nil {
 		return nil, err
 	}
+	filters, err := c.selected(ctx, &in.FindingsSelection, in.filters)
+	if err != nil {
+		return nil, err
+	}
 	var asked []string // each once
 	var facets []index.Facet
 	for _, name := range in.GroupBy {
@@ -58,7 +62,7 @@ func (c *call) countFindings(ctx context.Context, in *countInput) (*api.CountFin
 	for _, name := range asked {
 		counts[name] = map[string]int{}
 	}
-	for _, f := range in.filters {
+	for _, f := range filters {
 		total, by := view.CountBy(f, facets...)
 		out.Total += int64(total)
 		for i, name := range asked {

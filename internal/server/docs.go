@@ -24,7 +24,7 @@ var described = map[string]routeDoc{
 	"checkHealth":       {"Check that the server answers", "Says that the process runs, as clients of the hosted service ask. Needs no token. `/readyz` says whether the database does."},
 	"getMe":             {"Get who the token is", "What the token may do, until when, who made it and which deployment it belongs to."},
 
-	"listFindings": {"List code or supply-chain findings", "Findings of one issue type by `relevant_since` and id, descending, in pages. A page past the end is empty. " +
+	"listFindings": {"List code or supply-chain findings", "Findings of one issue type by `relevant_since` and id, descending, or as `sort` or a saved `view` says, in pages. A page past the end is empty. " +
 		"Values of one parameter are or-ed, parameters and-ed; lists may be repeated, joined by commas, or written `name[]`. A filter of the other issue type is an error. Unknown parameters are ignored."},
 	"countFindings": {"Count findings", "How many findings the filters select, in all and by each value of what `group_by` names, in one answer of one state. A count is how many findings of the listing have the value."},
 	"listFindingChanges": {"Follow what changes", "Without `cursor`, all findings by id, of every issue type; with it, those that changed since, and the ids of those that went away. Who calls it again and again with the cursor of the last answer, puts in what changed and takes out what was removed, has what the lists have. " +
@@ -49,6 +49,12 @@ var described = map[string]routeDoc{
 		"Without `refs` and `on_primary_branch` it is about all refs."},
 	"listVulns":   {"List supply-chain findings, in the older shape", "The supply-chain findings that match, newest first, as scripts read them that are older than `issue_type=sca`. Pass `cursor` to get the next page while `hasMore`, or count `page` up."},
 	"listSecrets": {"List secrets", "Credentials found in repositories, by id. The credential itself is never kept."},
+
+	"listSavedViews":  {"List saved views", "Lists of findings that people come back to: those of whoever made the token, and those of the deployment, by name. A token that is bound to projects may not; it may list findings by the `view` whose id it is told."},
+	"createSavedView": {"Create a saved view", "Keeps the query of a findings page under a name: its filters, order, groups and columns. Another view of the same owner that has the name, in any case, is a conflict, and so is one view too many: 100 a person, 200 that are shared."},
+	"getSavedView":    {"Get a saved view", "A view by its id: one's own, or one that is shared."},
+	"updateSavedView": {"Update a saved view", "Changes the members that are sent, of one's own view or of one that is shared. `default` is about whoever made the token alone."},
+	"deleteSavedView": {"Delete a saved view", "Forgets a view. Pages that opened with it open with what is open again."},
 
 	"listProjects":      {"List projects", "Projects by name, in pages. A page past the end is empty."},
 	"createProject":     {"Create a project", "Makes a project before its first scan does."},
@@ -163,6 +169,7 @@ var pathWords = map[string]struct{ text, example string }{
 	"runId":          {"Id of the managed run.", "17"},
 	"runnerId":       {"Id of the runner.", "2"},
 
+	"savedViewId":        {"Id of the saved view.", "3"},
 	"notificationRuleId": {"Id of the notification rule.", "3"},
 	"notificationId":     {"Id of the notification.", "9"},
 	"taskToken":          {"Token that starting the export answered.", "task_mfrggzdfmztwq2lk"},

@@ -30,6 +30,9 @@ func (in *exportInput) Resolve(ctx huma.Context) []error {
 
 // selectionFilters are the filters of a query that names several issue types.
 func selectionFilters(q *api.FindingsSelection, c *call, bad *faults) []redoubt.FindingFilter {
+	if q.View != 0 {
+		refuseBesideView(*q, bad)
+	}
 	types := q.IssueType
 	if len(types) == 0 {
 		types = []string{redoubt.SAST.String(), redoubt.SCA.String(), redoubt.Secrets.String()}
@@ -56,14 +59,30 @@ func selectionFilters(q *api.FindingsSelection, c *call, bad *faults) []redoubt.
 	return out
 }
 
+// selected are the filters of a query, or that of the saved view which it names.
+func (c *call) selected(ctx context.Context, q *api.FindingsSelection, filters []redoubt.FindingFilter) ([]redoubt.FindingFilter, error) {
+	if q.View == 0 {
+		return filters, nil
+	}
+	if len(q.IssueType) > 1 {
+		return nil, redoubt.Invalid("query.issue_type", "a view lists findings of one issue type")
+	}
+	saved, err := c.viewed(ctx, q.View, strings.Join(q.IssueType, ""))
+	return []redoubt.FindingFilter{saved.Filter}, err
+}
+
 // exportFindings answers all findings of the filters, straight from the index.
 func (c *call) exportFindings(ctx context.Context, in *exportInput) (writer, error) {
 	view, err := c.findings(ctx)
 	if err != nil {
 		return nil, err
 	}
+	filters, err := c.selected(ctx, &in.FindingsSelection, in.filters)
+	if err != nil {
+		return nil, err
+	}
 	f := export.Format(in.Format)
-	return exported{ctx: ctx, format: f, parts: export.Parts(view, f, in.filters...), version: c.server.Version, head: c.r.Method == http.MethodHead}, nil
+	return exported{ctx: ctx, format: f, parts: export.Parts(view, f, filters...), version: c.server.Version, head: c.r.Method == http.MethodHead}, nil
 }
 
 // exported writes an export as it is read.

@@ -19,6 +19,8 @@ import (
 type findingsInput struct {
 	api.FindingsQuery
 	filter redoubt.FindingFilter
+	order  index.Order
+	saved  string    // what a saved view that it names keeps
 	now    time.Time // when it was asked
 }
 
@@ -34,7 +36,22 @@ func (in *findingsInput) Resolve(ctx huma.Context) []error {
 	in.now = c.server.Clock()
 	in.filter = findingFilter(q, in.now, &bad)
 	in.filter.Visible = c.caller.Globs()
+	in.order, _ = index.ParseOrder(q.Sort)
+	if !c.hosted() && !in.order.Fits(in.filter.IssueType) {
+		bad.add("query.sort", q.Sort, "sorts findings of issue_type sca only, and issue_type is "+q.IssueType)
+	}
+	if q.View != 0 {
+		refuseBesideView(*q, &bad)
+	}
 	return bad
+}
+
+// take puts what a saved view means into the query, which may have an order of its own.
+func (in *findingsInput) take(q index.PageQuery) {
+	in.filter, in.saved = q.Filter, q.Text
+	if in.Sort == "" {
+		in.order = q.Order
+	}
 }
 
 // listingTies are those of the listing that one issue type alone has.
@@ -112,18 +129,25 @@ func (c *call) listFindings(ctx context.Context, in *findingsInput) (writer, err
 	if err != nil {
 		return nil, err
 	}
+	if in.View != 0 {
+		q, err := c.viewed(ctx, in.View, in.IssueType)
+		if err != nil {
+			return nil, err
+		}
+		in.take(q)
+	}
 	if c.hosted() {
 		page, err := c.hostedFindings(ctx, view, in)
 		if err != nil {
 			return nil, err
 		}
-		return c.unlessKnown(view, in.now, hostedPage{page, c.org()}), nil
+		return c.unlessKnown(view, in, hostedPage{page, c.org()}), nil
 	}
-	page, err := view.Page(ctx, in.filter, int(in.Page), int(in.PageSize))
+	page, err := view.Sorted(ctx, in.filter, in.order, int(in.Page), int(in.PageSize))
 	if err != nil {
 		return nil, err
 	}
-	return c.unlessKnown(view, in.now, findingsPage{page, in.filter.IssueType}), nil
+	return c.unlessKnown(view, in, findingsPage{page, in.filter.IssueType}), nil
 }
 
 // findingsPage writes both lists, one of which is empty (semantics §2).

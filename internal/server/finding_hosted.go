@@ -110,12 +110,16 @@ func (c *call) hostedFindings(ctx context.Context, view *index.View, in *finding
 	switch {
 	case c.hostedQuery.nothing:
 		return &index.Page{}, nil
+	case in.View != 0:
+		return view.Sorted(ctx, in.filter, in.order, page, size)
+	case len(c.hostedQuery.issueTypes) > 1 && in.order != index.Newest:
+		return nil, redoubt.Invalid("query.sort", "sorts findings of one issue_type only")
 	case len(c.hostedQuery.issueTypes) > 1:
 		return view.MergedPage(ctx, in.of("sast"), in.of("sca"), page, size)
 	case len(c.hostedQuery.issueTypes) == 1:
-		return view.Page(ctx, in.of(c.hostedQuery.issueTypes[0]), page, size)
+		return view.Sorted(ctx, in.of(c.hostedQuery.issueTypes[0]), in.order, page, size)
 	}
-	return view.Page(ctx, in.of("sast"), page, size)
+	return view.Sorted(ctx, in.of("sast"), in.order, page, size)
 }
 
 // hostedPage writes one list, in the hosted dialect. An empty one stays below 100

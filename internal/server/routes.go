@@ -109,7 +109,19 @@ func Routes() []Route {
 		{edge.Row(get, byID+"/policies/{policyId}/conditions", WebAPI, viewer, reads, filtered), "listPolicyConditions", "policies", beyond(view((*call).listPolicyConditions))},
 		{edge.Row(post, byID+"/policies/{policyId}/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", beyond(update((*call).createPolicyCondition))},
 		{edge.Row(del, byID+"/policies/{policyId}/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", beyond(update((*call).deletePolicyCondition))},
-	}, slices.Concat(decisionRoutes(), managedRoutes(), notificationRoutes())...)
+	}, slices.Concat(savedViewRoutes(), decisionRoutes(), managedRoutes(), notificationRoutes())...)
+}
+
+// savedViewRoutes are the rows about lists of findings that people come back to.
+func savedViewRoutes() []Route {
+	const views, one = bySlug + "/saved-views", bySlug + "/saved-views/{savedViewId}"
+	return []Route{
+		{edge.Row(get, views, WebAPI, viewer, reads, refused), "listSavedViews", "findings", beyond(view((*call).listSavedViews))},
+		{edge.Row(post, views, WebAPI, triager, writes, refused), "createSavedView", "findings", beyond(tagged(update((*call).createSavedView)))},
+		{edge.Row(get, one, WebAPI, viewer, reads, refused), "getSavedView", "findings", beyond(tagged(view((*call).getSavedView)))},
+		{edge.Row(patch, one, WebAPI, triager, writes, refused), "updateSavedView", "findings", beyond(tagged(update((*call).updateSavedView)))},
+		{edge.Row(del, one, WebAPI, triager, writes, refused), "deleteSavedView", "findings", beyond(tagged(update((*call).deleteSavedView)))},
+	}
 }
 
 // decisionRoutes are the rows about what is decided for many findings at once.

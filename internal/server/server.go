@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
@@ -49,6 +50,8 @@ type Config struct {
 	Connections edge.CodeHosts
 	// Notifier makes, changes and tries the rules by which people are told. Nil makes none.
 	Notifier *notify.Notifier
+	// ReadQuery reads the query of a findings page, as saved views keep it. Nil reads none.
+	ReadQuery func(t redoubt.IssueType, query string, now time.Time) (index.PageQuery, error)
 	// Mounted are the operations of other rooms.
 	Mounted []edge.Mounted
 	// Pages answers what no operation, probe or documentation has and is not

@@ -16,7 +16,7 @@ var exportNames = map[export.Format]string{
 // exports are the addresses of all findings that the page selects, as files.
 func (s *search) exports() []choice {
 	q := s.params()
-	for _, name := range []string{"sort", "group", "page", "finding", "facet"} { // which select nothing
+	for _, name := range unselective {
 		q.Del(name)
 	}
 	var out []choice

@@ -189,11 +189,16 @@ func (p *findingsPage) options() {
 		}
 		return out
 	}
-	order := p.order
-	if order == "risk" {
-		order = ""
+	var orders []string
+	for _, o := range orderWords {
+		switch {
+		case o.order == index.Riskiest:
+			orders = append(orders, "", o.label)
+		case o.order.Fits(p.product.Type):
+			orders = append(orders, o.order.String(), o.label)
+		}
 	}
-	p.Orders = pick(order, func(o *search, w string) { o.order = w }, "", "Riskiest", "newest", "Newest", "oldest", "Oldest", "due", "Due date")
+	p.Orders = pick(p.order, func(o *search, w string) { o.order = w }, orders...)
 	p.Groupings = pick(p.group, func(o *search, w string) { o.group = w }, "", "Not grouped", "rule", "By rule", "project", "By project")
 	p.Branches = pick(p.branch, func(o *search, w string) { o.branch = w },
 		"", "Deduplicated (primary first)", "primary", "On primary branches only", "every", "On every branch")

@@ -41,15 +41,16 @@ type search struct {
 	values  map[string][]string // what is included, by facet
 	except  map[string][]string // and excluded; as -severities=low
 	query   string
-	about   string // name of a vulnerability
-	version string // of the package
-	since   string // days, or a date
-	branch  string // empty: each finding once; primary; every
-	order   string // risk, newest, oldest, due
-	group   string // empty, rule, project
-	page    int    // from 1
-	finding int64  // shown in the panel
-	wide    string // key of the facet that shows all its values; empty for none
+	about   string   // name of a vulnerability
+	version string   // of the package
+	since   string   // days, or a date
+	branch  string   // empty: each finding once; primary; every
+	order   string   // word of an index.Order; empty: the riskiest first
+	group   string   // empty, rule, project
+	columns []string // which of its optional parts a row has; nil: all
+	page    int      // from 1
+	finding int64    // shown in the panel
+	wide    string   // key of the facet that shows all its values; empty for none
 	filter  redoubt.FindingFilter
 	people  *people   // who findings can be assigned to; nil where nobody asks
 	now     time.Time // when it is asked
@@ -63,7 +64,7 @@ const anyStatus = "any"
 func searchOf(p product, base string, q url.Values, now time.Time) (*search, error) {
 	s := &search{
 		product: p, base: base, values: map[string][]string{}, except: map[string][]string{}, query: strings.TrimSpace(q.Get("q")), about: strings.TrimSpace(q.Get("advisory")), version: strings.TrimSpace(q.Get("version")),
-		since: q.Get("since"), branch: q.Get("branch"), order: q.Get("sort"), group: q.Get("group"), page: 1,
+		since: q.Get("since"), branch: q.Get("branch"), order: q.Get("sort"), group: q.Get("group"), columns: list(q, "columns"), page: 1,
 	}
 	s.filter = redoubt.FindingFilter{
 		IssueType: p.Type, Search: s.query, Dedup: s.branch != "every", Primary: s.branch == "primary", Except: &redoubt.FindingFilter{},
@@ -75,7 +76,8 @@ func searchOf(p product, base string, q url.Values, now time.Time) (*search, err
 	s.filter.Due, s.filter.Except.Due = s.dueWithin(s.values), s.dueWithin(s.except)
 	s.readSince(now, bad)
 	s.oneOf(&s.branch, bad, "branch", "primary", "every")
-	s.oneOf(&s.order, bad, "sort", "risk", "newest", "oldest", "due")
+	s.readOrder(bad)
+	s.readColumns(bad)
 	s.oneOf(&s.group, bad, "group", "rule", "project")
 	s.page = max(number(q, "page", bad), 1)
 	s.finding = int64(number(q, "finding", bad))
@@ -250,6 +252,9 @@ func (s *search) params() url.Values {
 	case len(s.values[status])+len(s.except[status]) == 0:
 		q.Set(status, anyStatus)
 	}
+	if len(s.columns) > 0 {
+		q["columns"] = s.columns
+	}
 	for name, v := range map[string]string{"q": s.query, "advisory": s.about, "version": s.version, "since": s.since, "branch": s.branch, "sort": s.order, "group": s.group, "facet": s.wide} {
 		if v != "" {
 			q.Set(name, v)
@@ -325,7 +330,7 @@ func (s *search) chosen(f facet) []string {
 // narrowed reports whether the state asks for anything but what a page starts with.
 func (s *search) narrowed() bool {
 	q := s.params()
-	for _, name := range []string{"sort", "group", "page", "finding", "facet"} {
+	for _, name := range unselective {
 		q.Del(name)
 	}
 	return len(q) > 0
@@ -338,13 +343,8 @@ const wideFacet = 1000
 // question asks the index for what the page shows.
 func (s *search) question() index.ListQuery {
 	q := index.ListQuery{Filter: s.filter, Now: s.now, Order: index.Riskiest, Skip: (s.page - 1) * perPage, Size: perPage, Values: 8}
-	switch s.order {
-	case "newest":
-		q.Order = index.Newest
-	case "oldest":
-		q.Order = index.Oldest
-	case "due":
-		q.Order = index.Soonest
+	if order, ok := index.ParseOrder(s.order); ok {
+		q.Order = order
 	}
 	switch s.group {
 	case "rule":

@@ -1,0 +1,228 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/index"
+)
+
+// readQuery reads the query of a findings page.
+func (c *call) readQuery(t redoubt.IssueType, query string) (index.PageQuery, error) {
+	if c.server.ReadQuery == nil {
+		return index.PageQuery{}, newProblem(api.CodeUnavailable, "This server has no pages, and reads no queries of theirs. Ask another one of the same database.", nil)
+	}
+	return c.server.ReadQuery(t, query, c.server.Clock())
+}
+
+// savedViewTag names the state of a view.
+func savedViewTag(v redoubt.SavedView) string {
+	return tagOf(struct {
+		ID              int64
+		Name, Query     string
+		Shared, Default bool
+	}{v.ID, v.Name, v.Query, v.Shared(), v.Default})
+}
+
+func (c *call) savedViewOf(v redoubt.SavedView, view *index.View) api.SavedView {
+	out := api.SavedView{
+		ID: v.ID, Name: v.Name, IssueType: v.IssueType.String(), Query: v.Query, Shared: v.Shared(), Default: v.Default,
+		CreatedAt: api.Time{Time: v.CreatedAt}, CreatedBy: v.CreatedBy.Name,
+	}
+	q, err := c.readQuery(v.IssueType, v.Query)
+	if err != nil {
+		out.Problem = err.Error()
+	} else if view != nil {
+		out.Problem = view.Missing(&q)
+	}
+	return out
+}
+
+// savedViewResponse is a view alone.
+func (c *call) savedViewResponse(ctx context.Context, v redoubt.SavedView) (*api.SavedViewResponse, error) {
+	c.tag = savedViewTag(v)
+	view, err := c.findings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &api.SavedViewResponse{View: c.savedViewOf(v, view)}, nil
+}
+
+func (c *call) listSavedViews(ctx context.Context, _ *none) (*api.ListSavedViewsResponse, error) {
+	list, err := c.tx.SavedViews(ctx, c.caller.Token.UserID)
+	if err != nil {
+		return nil, err
+	}
+	view, err := c.findings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListSavedViewsResponse{Views: make([]api.SavedView, len(list))}
+	for i, v := range list {
+		out.Views[i] = c.savedViewOf(v, view)
+	}
+	return out, nil
+}
+
+// savedView finds the one that the path names.
+func (c *call) savedView(ctx context.Context) (redoubt.SavedView, error) {
+	id, err := c.id("savedViewId")
+	if err != nil {
+		return redoubt.SavedView{}, err
+	}
+	return c.tx.SavedView(ctx, c.caller.Token.UserID, id)
+}
+
+func (c *call) getSavedView(ctx context.Context, _ *none) (*api.SavedViewResponse, error) {
+	v, err := c.savedView(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.savedViewResponse(ctx, v)
+}
+
+// checkedView gives a view the owner and the query that it is to have, and checks all of it.
+func (c *call) checkedView(v redoubt.SavedView, shared bool, query string) (redoubt.SavedView, error) {
+	v.OwnerID = 0
+	if !shared {
+		if v.OwnerID = c.caller.Token.UserID; v.OwnerID == 0 {
+			return v, redoubt.Invalid("body.shared", "no user made this token: share the view")
+		}
+	}
+	if query != v.Query || v.ID == 0 {
+		q, err := c.readQuery(v.IssueType, query)
+		if err != nil {
+			return v, inBody(err)
+		}
+		v.Query = q.Text
+	}
+	return v, inBody(redoubt.CheckSavedView(v))
+}
+
+// chooseView makes a view the default of whoever made the token, or no longer.
+func (c *call) chooseView(ctx context.Context, v *redoubt.SavedView, chosen bool) error {
+	user := c.caller.Token.UserID
+	if user == 0 {
+		return redoubt.Invalid("body.default", "no user made this token, so that nobody opens pages with the view")
+	}
+	v.Default = chosen
+	return c.tx.SetDefaultView(ctx, user, *v, chosen)
+}
+
+func (c *call) createSavedView(ctx context.Context, in *request[api.CreateSavedViewRequest]) (*api.SavedViewResponse, error) {
+	b := &in.Body
+	t, _ := redoubt.ParseIssueType(b.IssueType)
+	v, err := c.checkedView(redoubt.SavedView{Name: strings.TrimSpace(redoubt.Line(b.Name)), IssueType: t}, b.Shared, b.Query)
+	if err == nil {
+		v, err = c.tx.AddSavedView(ctx, v)
+	}
+	if err == nil && b.Default {
+		err = c.chooseView(ctx, &v, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.savedViewResponse(ctx, v)
+}
+
+func (c *call) updateSavedView(ctx context.Context, in *request[api.UpdateSavedViewRequest]) (*api.SavedViewResponse, error) {
+	before, err := c.savedView(ctx)
+	if err == nil {
+		err = c.unchanged("saved view", savedViewTag(before))
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, v := &in.Body, before
+	if b.Name != nil {
+		v.Name = strings.TrimSpace(redoubt.Line(*b.Name))
+	}
+	shared, query := before.Shared(), before.Query
+	if b.Shared != nil {
+		shared = *b.Shared
+	}
+	if b.Query != nil {
+		query = *b.Query
+	}
+	if v, err = c.checkedView(v, shared, query); err == nil {
+		err = c.tx.UpdateSavedView(ctx, before, v)
+	}
+	if err == nil && b.Default != nil {
+		err = c.chooseView(ctx, &v, *b.Default)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.savedViewResponse(ctx, v)
+}
+
+func (c *call) deleteSavedView(ctx context.Context, _ *none) (*api.SavedViewResponse, error) {
+	v, err := c.savedView(ctx)
+	if err == nil {
+		err = c.unchanged("saved view", savedViewTag(v))
+	}
+	if err == nil {
+		err = c.tx.DeleteSavedView(ctx, v)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.Default = false
+	return &api.SavedViewResponse{View: c.savedViewOf(v, nil)}, nil
+}
+
+// beside are the parameters that a view goes with.
+var beside = []string{"view", "sort", "page", "page_size", "issue_type", "format", "group_by"}
+
+// refuseBesideView reports every filter of a query that names a saved view: which of the
+// two holds, nobody could tell.
+func refuseBesideView(query any, bad *faults) {
+	v := reflect.ValueOf(query)
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("query"), ",")
+		switch {
+		case field.Anonymous:
+			refuseBesideView(v.Field(i).Interface(), bad)
+		case !slices.Contains(beside, name) && !v.Field(i).IsZero():
+			bad.add("query."+name, nil, "goes with no view, which has filters of its own")
+		}
+	}
+}
+
+// viewed reads the saved view that a query names, for an issue type; the empty one is that
+// of the view. What findings stand for in it is as on the page.
+func (c *call) viewed(ctx context.Context, id int64, issueType string) (q index.PageQuery, err error) {
+	err = c.view(ctx, func(ctx context.Context) error {
+		user := c.caller.Token.UserID
+		v, err := c.tx.SavedView(ctx, user, id)
+		if err != nil {
+			return redoubt.Invalid("query.view", "there is no saved view %d that this token may use", id)
+		}
+		if t := v.IssueType.String(); cmp.Or(issueType, t) != t {
+			return redoubt.Invalid("query.issue_type", "the view lists findings of the issue type %s", t)
+		}
+		if q, err = c.readQuery(v.IssueType, v.Query); err != nil {
+			return fmt.Errorf("saved view %d: %w", id, err)
+		}
+		if user != 0 {
+			me, err := c.tx.MemberByID(ctx, user)
+			if err != nil {
+				return err
+			}
+			q.For(me.Name)
+		}
+		if q.Filter.Search != "" && v.IssueType == redoubt.SCA {
+			q.Filter.Named, err = c.tx.AdvisoryNames(ctx, q.Filter.Search)
+		}
+		return err
+	})
+	q.Filter.Visible = c.caller.Globs()
+	return q, err
+}
