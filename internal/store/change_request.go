@@ -87,7 +87,7 @@ const maxHearings = 2000
 // QueueHearing has a delivery worked off, in place of one about the same subject that waits:
 // the input of that is returned. Where too many wait, it is a redoubt.BusyError.
 func (tx *Tx) QueueHearing(ctx context.Context, delivery int64, subject string, input []byte) (instead []byte, err error) {
-	if err := tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, HearJob, tx.now.Add(-tellKept)); err != nil {
+	if err := tx.dropEnded(ctx, HearJob, tx.now.Add(-tellKept)); err != nil {
 		return nil, err
 	}
 	waiting, err := many(ctx, tx, scanJob, `SELECT `+jobColumns+` FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND subject = $4 ORDER BY id LIMIT 1`, HearJob, int64(redoubt.JobQueued), subject)

@@ -46,7 +46,7 @@ func (tx *Tx) QueueTelling(ctx context.Context, projectID int64, commit string) 
 	if err != nil {
 		return err
 	}
-	if err := tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, TellJob, tx.now.Add(-tellKept)); err != nil {
+	if err := tx.dropEnded(ctx, TellJob, tx.now.Add(-tellKept)); err != nil {
 		return err
 	}
 	_, err = tx.insertJob(ctx, redoubt.Job{Kind: TellJob, Token: fmt.Sprintf("tell:%d", t.Serial), Input: input}, "", "")

@@ -61,6 +61,16 @@ func (tx *Tx) insertJobDue(ctx context.Context, j redoubt.Job, due time.Time, re
 	}}, conflict)
 }
 
+// droppedAtOnce is how many jobs go at once at most: more than come, so that what is
+// left over goes too.
+const droppedAtOnce = 100
+
+// dropEnded forgets jobs of a kind that ended before a time, the first at first.
+func (tx *Tx) dropEnded(ctx context.Context, kind string, before time.Time) error {
+	return tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND id IN
+		(SELECT id FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3 ORDER BY finished_at LIMIT $4)`, kind, before, droppedAtOnce)
+}
+
 // Jobs lists the newest work of a kind, limit at most, without its results.
 func (tx *Tx) Jobs(ctx context.Context, kind string, limit int) ([]redoubt.Job, error) {
 	const columns = `deployment_id, id, kind, token, state, claim, attempt, subject, input_json, NULL, media_type, error, created_at, finished_at`

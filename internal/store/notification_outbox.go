@@ -135,13 +135,14 @@ func (tx *Tx) queueHappened(ctx context.Context) error {
 	return tx.queueNotifying(ctx, NotifyJob, input, dueAtOnce)
 }
 
-// queueNotifying adds a job about notifications, which is due at a time.
+// queueNotifying adds a job about notifications, which is due at a time. Nobody asks for
+// those that have ended.
 func (tx *Tx) queueNotifying(ctx context.Context, kind string, input []byte, at time.Time) error {
 	serial, err := tx.newID(ctx, seqConnection)
 	if err != nil {
 		return err
 	}
-	if err := tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, kind, tx.now.Add(-tellKept)); err != nil {
+	if err := tx.dropEnded(ctx, kind, tx.now); err != nil {
 		return err
 	}
 	_, err = tx.insertJobDue(ctx, redoubt.Job{Kind: kind, Token: fmt.Sprintf("%s:%d", kind, serial), Input: input}, at, "", "")

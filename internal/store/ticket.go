@@ -255,7 +255,7 @@ func (tx *Tx) QueueTicket(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, TicketJob, tx.now.Add(-tellKept)); err != nil {
+	if err := tx.dropEnded(ctx, TicketJob, tx.now.Add(-tellKept)); err != nil {
 		return err
 	}
 	_, err = tx.insertJob(ctx, redoubt.Job{Kind: TicketJob, Token: fmt.Sprintf("ticket:%d", serial), Input: input}, requesterOf(tx.actor), "")

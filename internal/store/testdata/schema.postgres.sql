@@ -401,6 +401,7 @@ job.finished_at bigint
 job.requester text NOT NULL DEFAULT ''::text
 job.claim bigint NOT NULL DEFAULT 0
 job.subject text NOT NULL DEFAULT ''::text
+CREATE INDEX job_finished ON public.job USING btree (deployment_id, kind, finished_at) WHERE (finished_at IS NOT NULL)
 CREATE INDEX job_kind ON public.job USING btree (deployment_id, kind, requester)
 CREATE INDEX job_state ON public.job USING btree (deployment_id, kind, state, run_at, id)
 CREATE UNIQUE INDEX job_deployment_id_token_key ON public.job USING btree (deployment_id, token)

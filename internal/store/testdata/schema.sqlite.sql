@@ -385,6 +385,7 @@ CREATE TABLE job (
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, token)
 );
+CREATE INDEX job_finished ON job (deployment_id, kind, finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX job_kind ON job (deployment_id, kind, requester);
 CREATE INDEX job_state ON job (deployment_id, kind, state, run_at, id);
 CREATE TABLE job_due (
