@@ -166,6 +166,18 @@ func (r NotificationRule) Receivers() []NotificationReceiver {
 	return out
 }
 
+// Unwanted says why a receiver is told nothing more of the rule, for people; empty: it is
+// told. Mail that waits for another digest than the rule has now goes to who still is in it.
+func (r NotificationRule) Unwanted(to NotificationReceiver) string {
+	switch {
+	case r.Paused:
+		return "The rule was paused."
+	case r.Channel == ChannelEmail && !slices.Contains(r.To, to.Address):
+		return "The address was taken out of the rule."
+	}
+	return ""
+}
+
 // NotificationReceiver is who is told, and in which order: a rule's address, or a person.
 type NotificationReceiver struct {
 	RuleID  int64              `json:"rule,omitempty"` // 0 of mail

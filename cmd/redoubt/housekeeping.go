@@ -53,7 +53,7 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 		}
 		s.logFailure(ctx, d, "pruning the change feed", err)
 		s.logFailure(ctx, d, "ending decisions", s.endDecisions(ctx, d))
-		s.logFailure(ctx, d, "telling of missing scans", s.notifier.TellMissing(ctx, d.ID))
+		s.logFailure(ctx, d, "telling of what time does", s.notifier.Sweep(ctx, d.ID))
 		s.logFailure(ctx, d, "following exceptions", s.followExemptions(ctx, d))
 		_, err = s.store.DropStaleSnippets(ctx, d.ID, redoubt.Actor{Kind: "system", Name: "code"})
 		s.logFailure(ctx, d, "dropping code of findings that are gone", err)

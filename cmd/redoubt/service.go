@@ -184,9 +184,7 @@ func (s *service) notifications(a *app, ring keyring.Ring) (err error) {
 		return err
 	}
 	s.matches = job.New(s.store, map[string]job.Work{store.NotifyJob: s.notifier.Match}, job.Options{Workers: 1, Attempts: notify.MatchAttempts, Clock: a.clock, Logger: a.log})
-	s.delivers = job.New(s.store, map[string]job.Work{store.DeliverJob: s.notifier.Deliver}, job.Options{
-		Workers: notify.Workers, Attempts: notify.MatchAttempts, Abandoned: s.notifier.Abandoned, Clock: a.clock, Logger: a.log,
-	})
+	s.delivers = job.New(s.store, map[string]job.Work{store.DeliverJob: s.notifier.Deliver}, job.Options{Attempts: notify.MatchAttempts, Clock: a.clock, Logger: a.log})
 	s.notifier.Queued = s.delivers.Wake
 	return nil
 }
@@ -304,7 +302,10 @@ func (s *service) begin(ctx, work context.Context, a *app, background *sync.Wait
 	background.Go(func() { s.jobs.Run(ctx) })
 	background.Go(func() { s.tells.Run(ctx) })
 	background.Go(func() { s.matches.Run(ctx) })
-	background.Go(func() { s.delivers.Run(ctx) })
+	background.Go(func() {
+		s.delivers.Run(ctx)
+		s.notifier.Close()
+	})
 	background.Go(func() { s.tickets.Run(ctx) })
 	background.Go(func() { s.hears.Run(ctx) })
 	background.Go(func() { s.keeper.Background(ctx) })

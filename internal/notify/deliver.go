@@ -3,7 +3,6 @@ package notify
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -22,10 +20,6 @@ const (
 	holdFor = 2 * time.Minute
 	// keepWithin bounds how long a stop waits to keep what came of an attempt.
 	keepWithin = 5 * time.Second
-	// inTurn is how many messages one receiver is told before others have their turn.
-	inTurn = 20
-	// busyFor is how long a receiver waits whose deployment or host has all its workers.
-	busyFor = 5 * time.Second
 	// triedFor is how old a message gets before it is given up.
 	triedFor = 24 * time.Hour
 	// refusedMost is how often a receiver may say that it will not take a message.
@@ -37,35 +31,6 @@ const (
 // waits are how long a receiver is left alone after its first, second … failure.
 var waits = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
 
-// Deliver is the job.Work that tells one receiver what waits for it (store.DeliverJob), in
-// the order in which it was queued. What fails is tried again by another job: this one is
-// done once it has kept so.
-func (n *Notifier) Deliver(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
-	var to redoubt.NotificationReceiver
-	if err := json.Unmarshal(j.Input, &to); err != nil {
-		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
-	}
-	d := delivery{Notifier: n, deployment: j.DeploymentID, to: to, most: 1}
-	if to.Digest > redoubt.DigestNone {
-		d.most = digestMost
-	}
-	if err := n.Store.View(ctx, d.deployment, d.read); err != nil {
-		return nil, "", err
-	}
-	keys := []string{fmt.Sprint("deployment ", d.deployment), "host " + d.host}
-	if !n.turns.enter(keys...) {
-		return nil, "", d.later(ctx, busyFor)
-	}
-	defer n.turns.leave(keys...)
-	for range inTurn {
-		more, err := d.next(ctx)
-		if err != nil || !more {
-			return nil, "", err
-		}
-	}
-	return nil, "", d.later(ctx, 0)
-}
-
 // delivery is one receiver being told.
 type delivery struct {
 	*Notifier
@@ -73,20 +38,15 @@ type delivery struct {
 	to         redoubt.NotificationReceiver
 	most       int // messages at once
 	base       string
-	rule       redoubt.NotificationRule // of what is no mail; zero: it is gone
-	host       string
+	rule       redoubt.NotificationRule // of what is no mail
 }
 
 // read finds where the receiver is.
 func (d *delivery) read(ctx context.Context, tx *store.Tx) (err error) {
-	d.base, d.host = d.PublicURL()+"/orgs/"+tx.Deployment().Slug, "mail"
-	if d.to.RuleID == 0 {
-		return nil
+	d.base = d.PublicURL() + "/orgs/" + tx.Deployment().Slug
+	if d.to.RuleID != 0 {
+		d.rule, err = tx.NotificationRule(ctx, d.to.RuleID)
 	}
-	if d.rule, err = tx.NotificationRule(ctx, d.to.RuleID); errors.Is(err, redoubt.ErrNotFound) {
-		return nil // its messages are gone with it
-	}
-	d.host = d.rule.Host
 	return err
 }
 
@@ -94,27 +54,22 @@ func (d *delivery) update(ctx context.Context, fn func(context.Context, *store.T
 	return d.Store.Update(ctx, d.deployment, by, fn)
 }
 
-// later has another job go on after a wait.
-func (d *delivery) later(ctx context.Context, wait time.Duration) error {
-	return d.update(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.QueueDelivery(ctx, d.to, wait) })
-}
-
 // next tells the receiver what is next, and reports whether there may be more to tell now.
 func (d *delivery) next(ctx context.Context) (more bool, err error) {
-	var claimed store.Claimed
+	var list []redoubt.Notification
 	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		if claimed, err = tx.ClaimNotifications(ctx, d.to, d.most, holdFor); err == nil && claimed.Wait > 0 {
-			err = tx.QueueDelivery(ctx, d.to, claimed.Wait)
+		if list, err = tx.ClaimNotifications(ctx, d.to, d.most, holdFor); err != nil || len(list) == 0 {
+			return err
 		}
-		return err
+		return d.read(ctx, tx) // each time: the rule may lead elsewhere by now
 	})
-	if err != nil || len(claimed.List) == 0 {
+	if err != nil || len(list) == 0 {
 		return false, err
 	}
-	out := d.send(ctx, claimed.List)
+	out := d.send(ctx, list)
 	ctx, cancel := outlast(ctx, keepWithin) // or it would be sent twice for each stop
 	defer cancel()
-	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) error { return d.end(ctx, tx, claimed.List, out) })
+	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) error { return d.end(ctx, tx, list, out) })
 	return out.State != redoubt.NotificationQueued, err
 }
 
@@ -139,10 +94,7 @@ func (d *delivery) end(ctx context.Context, tx *store.Tx, list []redoubt.Notific
 			}
 		}
 	}
-	if out.State != redoubt.NotificationQueued {
-		return nil
-	}
-	return tx.QueueDelivery(ctx, d.to, out.Retry)
+	return nil
 }
 
 // outcome is what came of an attempt.
@@ -158,9 +110,6 @@ func (d *delivery) send(ctx context.Context, list []redoubt.Notification) outcom
 			return d.judge(list[0], answer{}, err)
 		}
 		return outcome{Delivered: store.Delivered{State: redoubt.NotificationDelivered}}
-	}
-	if d.rule.Paused {
-		return outcome{Delivered: store.Delivered{State: redoubt.NotificationFailed, Problem: "The rule was paused."}}
 	}
 	target, err := d.open(d.deployment, d.rule)
 	if err != nil {
@@ -227,33 +176,13 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Abandoned is that of job.Options: it ends what waited for a job that failed for good.
-func (n *Notifier) Abandoned(ctx context.Context, j redoubt.Job, reason string) error {
-	if j.Kind != store.DeliverJob {
-		return nil
-	}
-	var to redoubt.NotificationReceiver
-	if err := json.Unmarshal(j.Input, &to); err != nil {
-		return fmt.Errorf("read whom job %d tells: %w", j.ID, err)
-	}
-	return n.Store.Update(ctx, j.DeploymentID, by, func(ctx context.Context, tx *store.Tx) error {
-		return tx.EndDeliveries(ctx, to, "It was "+reason+".")
-	})
-}
-
 // Test sends a rule's receivers a message now, and returns what came of it, which is in the
 // rule's log too.
 func (n *Notifier) Test(ctx context.Context, deploymentID int64, who redoubt.Actor, id int64) (list []redoubt.Notification, err error) {
 	var d delivery
 	err = n.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
 		d = delivery{Notifier: n, deployment: deploymentID, to: redoubt.NotificationReceiver{RuleID: id}}
-		if err := d.read(ctx, tx); err != nil {
-			return err
-		}
-		if d.rule.ID == 0 {
-			return fmt.Errorf("notification rule %d: %w", id, redoubt.ErrNotFound)
-		}
-		return nil
+		return d.read(ctx, tx)
 	})
 	if err != nil {
 		return nil, err
@@ -262,7 +191,6 @@ func (n *Notifier) Test(ctx context.Context, deploymentID int64, who redoubt.Act
 	if events := d.rule.Events; !events.Has(m.Event) {
 		m.Event, _ = redoubt.ParseNotificationEvent(events.Names()[0])
 	}
-	d.rule.Paused = false // a test is how one finds out whether it works again
 	for _, to := range d.rule.Receivers() {
 		d.to = to
 		one := redoubt.Notification{RuleID: id, Receiver: to, Key: "test-" + rand.Text(), Message: m, CreatedAt: n.Clock()}

@@ -18,36 +18,38 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// postbox is a mail server, whose sessions are all alike.
+// postbox is a mail server.
 type postbox struct {
 	mu      sync.Mutex
 	letters []letter
-	to      string
 	refuses error
 	hangsUp bool // once it has a letter
-	conn    *smtp.Conn
 }
 
 type letter struct {
 	to, subject, body, id string
 }
 
-func (p *postbox) Logout() error                        { return nil }
-func (p *postbox) Mail(string, *smtp.MailOptions) error { return nil }
+// visit is a session of somebody who brings letters.
+type visit struct {
+	*postbox
+	conn *smtp.Conn
+	to   string
+}
+
+func (v *visit) Logout() error                        { return nil }
+func (v *visit) Mail(string, *smtp.MailOptions) error { return nil }
 
 func (p *postbox) NewSession(c *smtp.Conn) (smtp.Session, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.conn = c
-	return p, nil
+	return &visit{postbox: p, conn: c}, nil
 }
 
 // Reset follows the answer to a letter.
-func (p *postbox) Reset() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.hangsUp && len(p.letters) > 0 {
-		_ = p.conn.Conn().Close()
+func (v *visit) Reset() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.hangsUp && len(v.letters) > 0 {
+		_ = v.conn.Conn().Close()
 	}
 }
 
@@ -57,22 +59,22 @@ func (p *postbox) refuse(err error) {
 	p.refuses = err
 }
 
-func (p *postbox) Rcpt(to string, _ *smtp.RcptOptions) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.to = to
-	return p.refuses
+func (v *visit) Rcpt(to string, _ *smtp.RcptOptions) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.to = to
+	return v.refuses
 }
 
-func (p *postbox) Data(r io.Reader) error {
+func (v *visit) Data(r io.Reader) error {
 	m, err := mail.ReadMessage(r)
 	if err != nil {
 		return err
 	}
 	body, err := io.ReadAll(m.Body)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.letters = append(p.letters, letter{p.to, m.Header.Get("Subject"), string(body), m.Header.Get("Message-Id")})
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.letters = append(v.letters, letter{v.to, m.Header.Get("Subject"), string(body), m.Header.Get("Message-Id")})
 	return err
 }
 
@@ -252,7 +254,7 @@ func TestMissingScansAreToldOnce(t *testing.T) {
 		w.ask(missing("all", ""))
 		w.ask(missing("others", "repos=acme/other"))
 		for day, want := range []int{0, 0, 0, 1, 0, 0} {
-			if err := w.n.TellMissing(t.Context(), w.d.ID); err != nil {
+			if err := w.n.Sweep(t.Context(), w.d.ID); err != nil {
 				t.Fatal(err)
 			}
 			w.settle()
@@ -266,6 +268,28 @@ func TestMissingScansAreToldOnce(t *testing.T) {
 				}
 			}
 			w.clock.Advance(25 * time.Hour)
+		}
+	})
+}
+
+// TestMissingScansAreToldOnceBySeveralServers that look at the same time.
+func TestMissingScansAreToldOnceBySeveralServers(t *testing.T) {
+	each(t, func(w *world) {
+		w.ask(func(r *redoubt.NotificationRule) {
+			r.Events, r.MissingDays = redoubt.NotificationEvents(0).With(redoubt.EventScanMissing), 3
+		})
+		w.clock.Advance(4 * 24 * time.Hour)
+		var servers sync.WaitGroup
+		for range 8 {
+			servers.Go(func() {
+				if err := w.n.Sweep(t.Context(), w.d.ID); err != nil {
+					w.Error(err)
+				}
+			})
+		}
+		servers.Wait()
+		if w.settle(); len(w.receiver.take()) != 1 {
+			t.Error("it is not told once")
 		}
 	})
 }
@@ -287,7 +311,7 @@ func TestWhatWaitsWithoutAJobIsTold(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.n.TellMissing(context.Background(), w.d.ID); err != nil {
+		if err := w.n.Sweep(context.Background(), w.d.ID); err != nil {
 			t.Fatal(err)
 		}
 		if w.settle(); len(w.receiver.take()) != 1 {

@@ -93,13 +93,13 @@ func (m *matcher) queue(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		there := map[int64]bool{}
+		there := map[int64]redoubt.NotificationRule{}
 		for _, r := range rules {
-			there[r.ID] = !r.Paused
+			there[r.ID] = r
 		}
 		var list []redoubt.Notification
 		for _, n := range m.list {
-			if there[n.RuleID] {
+			if r, is := there[n.RuleID]; is && r.Unwanted(n.Receiver) == "" {
 				list = append(list, n)
 			}
 		}

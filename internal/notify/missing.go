@@ -9,41 +9,22 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TellMissing has those told who asked for it of projects that were not scanned for some
-// days: of each once, when the days are over. It also sees to it that what waits for a
-// receiver has a job. Run it now and then.
-func (n *Notifier) TellMissing(ctx context.Context, deploymentID int64) error {
-	var rules []redoubt.NotificationRule
-	waits := false
-	err := n.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
-		list, err := tx.NotificationRules(ctx)
-		if err != nil {
-			return err
+// tellMissing has those told who asked for it of projects that were not scanned for some
+// days: of each once, when the days are over. The rules are those of the transaction:
+// what another server has told, or somebody changed or removed, stays so.
+func (n *Notifier) tellMissing(ctx context.Context, tx *store.Tx) error {
+	rules, err := tx.NotificationRules(ctx)
+	for _, r := range rules {
+		if err == nil && !r.Paused && r.Events.Has(redoubt.EventScanMissing) {
+			err = n.tellMissingOf(ctx, tx, r)
 		}
-		for _, r := range list {
-			if !r.Paused && r.Events.Has(redoubt.EventScanMissing) {
-				rules = append(rules, r)
-			}
-		}
-		waits, err = tx.NotificationsWait(ctx)
-		return err
-	})
-	if err != nil || len(rules) == 0 && !waits {
-		return err
 	}
-	return n.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
-		for _, r := range rules {
-			if err := n.tellMissing(ctx, tx, r); err != nil {
-				return err
-			}
-		}
-		return tx.QueueWaiting(ctx)
-	})
+	return err
 }
 
-// tellMissing queues the message of a rule about projects whose days ended since it was
-// looked last.
-func (n *Notifier) tellMissing(ctx context.Context, tx *store.Tx, r redoubt.NotificationRule) error {
+// tellMissingOf queues the message of a rule about projects whose days ended since it was
+// looked last. Its key names that look, so that there is one message, whoever looks.
+func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r redoubt.NotificationRule) error {
 	m := matcher{Notifier: n}
 	keeps, err := m.keepsProject(redoubt.EventScanMissing, r)
 	if err != nil { // Match says so of rules whose filter will not do any more
@@ -68,7 +49,7 @@ func (n *Notifier) tellMissing(ctx context.Context, tx *store.Tx, r redoubt.Noti
 		var told []redoubt.Notification
 		message := p.message(redoubt.Happening{Event: redoubt.EventScanMissing}, r, tx.Now())
 		for _, to := range r.Receivers() {
-			told = append(told, redoubt.Notification{RuleID: r.ID, Receiver: to, Key: fmt.Sprint("missing_", tx.Now().UnixMicro()), Message: message, DueAt: to.Digest.Next(tx.Now())})
+			told = append(told, redoubt.Notification{RuleID: r.ID, Receiver: to, Key: fmt.Sprint("missing_", r.CheckedAt.UnixMicro()), Message: message, DueAt: to.Digest.Next(tx.Now())})
 		}
 		if err := tx.AddNotifications(ctx, told); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -46,7 +47,6 @@ type Config struct {
 	// PublicURL is how others reach the server, without a slash at its end.
 	PublicURL func() string
 	Name      string // of the program, in requests
-	Workers   int    // how many deliver at once; 8 where it is 0
 	// Queued is told that there are messages to deliver. It may be nil.
 	Queued func()
 }
@@ -55,22 +55,19 @@ type Config struct {
 type Notifier struct {
 	Config
 	client *http.Client
-	turns  turns
+	lanes  lanes
+	told   sync.WaitGroup  // those that have a lane
+	work   context.Context //nolint:containedctx // attempts go on after the job that found what is due, until Close
+	stop   context.CancelFunc
 }
 
-// Workers is how many deliver at once, over all deployments.
-const Workers = 8
-
-// New makes a notifier. Have its Match and Deliver run as jobs.
+// New makes a notifier. Have its Match and Deliver run as jobs, and Close it at the end.
 func New(c Config) *Notifier {
-	if c.Workers == 0 {
-		c.Workers = Workers
-	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	n := &Notifier{Config: c, client: newClient(c.Reach)}
-	n.turns.most = max(c.Workers/2, 1)
+	n.work, n.stop = context.WithCancel(context.Background())
 	return n
 }
 

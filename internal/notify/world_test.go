@@ -141,6 +141,13 @@ func newWorld(t *testing.T, engine string) *world {
 	s := storetest.Open(t, storetest.Database(t, engine, clock))
 	w := &world{T: t, s: s, clock: clock, d: storetest.Deployment(t, s), receiver: newReceiver(t), reach: scm.Reach{NoPrivate: true, Also: loopback, Flag: "--notify-to"}}
 	w.start()
+	w.furnish()
+	return w
+}
+
+// furnish makes the project and the rule of the findings.
+func (w *world) furnish() {
+	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		if w.project, err = tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/api", Tags: []string{"team"}}); err != nil {
 			return err
@@ -151,7 +158,6 @@ func newWorld(t *testing.T, engine string) *world {
 		}
 		return err
 	})
-	return w
 }
 
 // start makes the notifier anew, as a process does that starts.
@@ -161,10 +167,14 @@ func (w *world) start() {
 	if err != nil {
 		w.Fatal(err)
 	}
+	if w.n != nil {
+		w.n.Close()
+	}
 	w.n = notify.New(notify.Config{
 		Store: w.s, Index: index.New(w.s, index.Options{Clock: w.clock.Now}), Filter: web.FindingFilter, Sealer: sealer, Reach: w.reach, Mail: w.mail, Clock: w.clock.Now,
 		PublicURL: func() string { return "https://redoubt.example" }, Name: "redoubt/test",
 	})
+	w.Cleanup(w.n.Close)
 }
 
 func (w *world) update(fn func(ctx context.Context, tx *store.Tx) error) {
@@ -181,14 +191,25 @@ func (w *world) view(fn func(ctx context.Context, tx *store.Tx) error) {
 	}
 }
 
-// ask makes a rule about new findings, with changes, and returns it with its secret.
-func (w *world) ask(change func(r *redoubt.NotificationRule)) (made redoubt.NotificationRule, secret string) {
-	w.Helper()
+// newRule is a rule about new findings, with changes.
+func (w *world) newRule(change func(r *redoubt.NotificationRule)) redoubt.NotificationRule {
 	r := redoubt.NotificationRule{Name: "on call", Events: redoubt.NotificationEvents(0).With(redoubt.EventNewFinding), Channel: redoubt.ChannelWebhook, Digest: redoubt.DigestNone}
 	if change != nil {
 		change(&r)
 	}
-	address := w.receiver.URL + "/hook"
+	return r
+}
+
+// ask makes a rule about new findings, with changes, and returns it with its secret.
+func (w *world) ask(change func(r *redoubt.NotificationRule)) (made redoubt.NotificationRule, secret string) {
+	w.Helper()
+	return w.askAt(w.receiver.URL+"/hook", change)
+}
+
+// askAt is ask of a rule that leads to an address, unless it is one of mail.
+func (w *world) askAt(address string, change func(r *redoubt.NotificationRule)) (made redoubt.NotificationRule, secret string) {
+	w.Helper()
+	r := w.newRule(change)
 	if r.Channel == redoubt.ChannelEmail {
 		address = ""
 	}
@@ -197,6 +218,18 @@ func (w *world) ask(change func(r *redoubt.NotificationRule)) (made redoubt.Noti
 		return err
 	})
 	return made, secret
+}
+
+// another is another deployment beside it, of the same server.
+func (w *world) another() *world {
+	w.Helper()
+	out := *w
+	var err error
+	if out.d, err = w.s.CreateDeployment(w.Context(), "other", "Other", storetest.Actor); err != nil {
+		w.Fatal(err)
+	}
+	out.furnish()
+	return &out
 }
 
 // added are findings that a test makes.
@@ -267,27 +300,36 @@ func (w *world) work() map[string]job.Work {
 	return map[string]job.Work{store.NotifyJob: w.n.Match, store.DeliverJob: w.n.Deliver}
 }
 
-// settle does all work that is due, as runners do, and returns how many jobs that were.
+// settle does all work that is due, as runners do, until nobody is told any more, and
+// returns how many jobs that were.
 func (w *world) settle() (jobs int) {
 	w.Helper()
-	work := w.work()
-	for ; jobs < 10_000; jobs++ {
-		j, err := w.s.ClaimJob(w.Context(), []string{store.NotifyJob, store.DeliverJob}, time.Minute, redoubt.JobOutage{})
-		if err != nil {
-			w.Fatal(err)
+	for w.step(store.NotifyJob, store.DeliverJob) {
+		if jobs++; jobs == 10_000 {
+			w.Fatal("the work does not end")
 		}
-		if j == nil {
-			return jobs
-		}
-		if _, _, err := work[j.Kind](w.Context(), *j); err != nil {
-			w.Fatalf("%s: %v", j.Kind, err)
-		}
-		if err := w.s.FinishJob(w.Context(), *j, nil, ""); err != nil {
-			w.Fatal(err)
-		}
+		w.n.Idle()
 	}
-	w.Fatal("the work does not end")
 	return jobs
+}
+
+// step does one job of some kinds, and reports whether one was due.
+func (w *world) step(kinds ...string) bool {
+	w.Helper()
+	j, err := w.s.ClaimJob(w.Context(), kinds, time.Minute, redoubt.JobOutage{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if j == nil {
+		return false
+	}
+	if _, _, err := w.work()[j.Kind](w.Context(), *j); err != nil {
+		w.Fatalf("%s: %v", j.Kind, err)
+	}
+	if err := w.s.FinishJob(w.Context(), *j, nil, ""); err != nil {
+		w.Fatal(err)
+	}
+	return true
 }
 
 // log lists what a rule told, oldest first.

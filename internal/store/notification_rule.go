@@ -114,7 +114,7 @@ func (tx *Tx) UpdateNotificationRule(ctx context.Context, n redoubt.Notification
 		return n, ruleNameTaken(n.Name, err)
 	}
 	tx.audit("notification_rule.update", subject("notification_rule", n.ID), imageOfNotificationRule(before), image)
-	return n, tx.noteNotified(ctx)
+	return n, errors.Join(tx.endUnwanted(ctx, n), tx.noteNotified(ctx))
 }
 
 func ruleNameTaken(name string, err error) error {

@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
@@ -38,6 +40,221 @@ func TestLastNotifications(t *testing.T) {
 			}
 			if last, err = tx.LastNotifications(ctx, nil); len(last) != 0 {
 				t.Errorf("the last of no rule: %v", last)
+			}
+			return err
+		})
+	})
+}
+
+// addRule makes a rule that leads to a webhook.
+func (d tenant) addRule(name string) (made redoubt.NotificationRule) {
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		r := redoubt.NotificationRule{Name: name, Events: redoubt.NotificationEvents(0).With(redoubt.EventAssigned), Channel: redoubt.ChannelSlack}
+		made, err = tx.AddNotificationRule(ctx, r, func(int64) ([]byte, error) { return []byte("sealed"), nil })
+		return err
+	})
+	return made
+}
+
+// eachTimed is storetest.Each with the clock of the store.
+func eachTimed(t *testing.T, test func(t *testing.T, s *store.Store, clock *storetest.Clock)) {
+	t.Helper()
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			test(t, storetest.Open(t, storetest.Database(t, engine, clock)), clock)
+		})
+	}
+}
+
+// TestPruneNotifications: the newest thousand of a rule stay, and what waits, and all of others.
+func TestPruneNotifications(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		much, other := d.addRule("much"), d.addRule("other")
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			var list []redoubt.Notification
+			for i := range 3 {
+				list = append(list, redoubt.Notification{RuleID: much.ID, Receiver: much.Receivers()[0], Key: fmt.Sprint("waits", i), DueAt: tx.Now()})
+			}
+			if err := tx.AddNotifications(ctx, list); err != nil {
+				return err
+			}
+			for i := range 2100 {
+				for _, r := range []redoubt.NotificationRule{much, other} {
+					if r.ID == other.ID && i >= 10 {
+						continue
+					}
+					_, err := tx.AddEndedNotification(ctx, redoubt.Notification{RuleID: r.ID, Receiver: r.Receivers()[0], Key: fmt.Sprint(i), State: redoubt.NotificationDelivered})
+					if err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		for _, id := range []int64{much.ID, other.ID} {
+			d.check(s.PruneNotifications(t.Context(), d.id, id))
+		}
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			for id, want := range map[int64]int{much.ID: 1003, other.ID: 10} {
+				list, _, err := tx.Notifications(ctx, store.NotificationQuery{RuleID: id, Limit: 5000})
+				if len(list) != want {
+					t.Errorf("%d messages are kept, want %d", len(list), want)
+				}
+				if err != nil {
+					return err
+				}
+				if id == much.ID && (list[0].Key != "2099" || list[999].Key != "1100" || list[1002].Key != "waits0") {
+					t.Errorf("kept are %s to %s, and at last %s", list[0].Key, list[999].Key, list[1002].Key)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// TestTurnsAreOneJob, due when the first of them is.
+func TestTurnsAreOneJob(t *testing.T) {
+	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
+		d := newTenant(t, s)
+		queue := func(waits ...time.Duration) {
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				for _, wait := range waits {
+					if err := tx.QueueTurn(ctx, wait); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		claim := func() *redoubt.Job {
+			j, err := s.ClaimJob(t.Context(), []string{store.DeliverJob}, time.Minute, redoubt.JobOutage{})
+			d.check(err)
+			return j
+		}
+		queue(time.Hour, 10*time.Second, time.Minute)
+		if claim() != nil {
+			t.Fatal("a turn is due before its time")
+		}
+		clock.Advance(11 * time.Second)
+		j := claim()
+		if j == nil || claim() != nil {
+			t.Fatalf("due is %+v, and no other", j)
+		}
+		queue(0, time.Hour) // what comes while it runs is looked at by another
+		d.check(s.FinishJob(t.Context(), *j, nil, ""))
+		if j = claim(); j == nil {
+			t.Fatal("what came during a turn has none")
+		}
+		d.check(s.FinishJob(t.Context(), *j, nil, ""))
+		for range 300 {
+			queue(0)
+			j = claim()
+			d.check(s.FinishJob(t.Context(), *j, nil, ""))
+		}
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Jobs(ctx, store.DeliverJob, 5000)
+			if len(list) > 2 {
+				t.Errorf("there are %d jobs", len(list))
+			}
+			return err
+		})
+	})
+}
+
+// TestWhoWaits: one line a receiver, of its oldest message, those that failed behind the others.
+func TestWhoWaits(t *testing.T) {
+	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
+		d := newTenant(t, s)
+		var list []redoubt.Notification
+		failed, held, due, later := d.addRule("failed"), d.addRule("held"), d.addRule("due"), d.addRule("later")
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			for i, r := range []redoubt.NotificationRule{failed, held, due, later} {
+				at := tx.Now().Add(time.Duration(i) * time.Second)
+				for _, key := range []string{"first", "second"} {
+					list = append(list, redoubt.Notification{RuleID: r.ID, Receiver: r.Receivers()[0], Key: key, DueAt: at})
+				}
+			}
+			return tx.AddNotifications(ctx, list)
+		})
+		clock.Advance(2500 * time.Millisecond)
+		now := clock.Now()
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			now = tx.Now()
+			claimed, err := tx.ClaimNotifications(ctx, failed.Receivers()[0], 5, time.Minute)
+			if len(claimed) != 2 {
+				t.Errorf("claimed are %+v", claimed)
+			}
+			if err == nil {
+				err = tx.EndNotifications(ctx, claimed[:1], store.Delivered{State: redoubt.NotificationQueued})
+			}
+			if err == nil {
+				err = tx.EndNotifications(ctx, claimed[1:], store.Delivered{State: redoubt.NotificationDelivered})
+			}
+			if err == nil {
+				_, err = tx.ClaimNotifications(ctx, held.Receivers()[0], 5, time.Minute)
+			}
+			return err
+		})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			waiting, err := tx.ReceiversWaiting(ctx)
+			same(t, "who waits", waiting, []store.ReceiverWaiting{
+				{Receiver: held.Receivers()[0], From: now.Add(time.Minute)},
+				{Receiver: due.Receivers()[0], From: list[4].DueAt},
+				{Receiver: later.Receivers()[0], From: list[6].DueAt},
+				{Receiver: failed.Receivers()[0], From: now, Attempts: 1},
+			})
+			return err
+		})
+	})
+}
+
+// TestWhatEndedIsNotClaimedNorEndedAgain: a rule was paused while its receiver was told.
+func TestWhatEndedIsNotClaimedNorEndedAgain(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		r := d.addRule("on call")
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			var list []redoubt.Notification
+			for _, key := range []string{"first", "second"} {
+				list = append(list, redoubt.Notification{RuleID: r.ID, Receiver: r.Receivers()[0], Key: key, DueAt: tx.Now()})
+			}
+			return tx.AddNotifications(ctx, list)
+		})
+		var held []redoubt.Notification
+		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			held, err = tx.ClaimNotifications(ctx, r.Receivers()[0], 1, time.Minute)
+			return err
+		})
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			r.Paused = true
+			_, err := tx.UpdateNotificationRule(ctx, r, nil)
+			return err
+		})
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			if err := tx.EndNotifications(ctx, held, store.Delivered{State: redoubt.NotificationQueued, Problem: "later"}); err != nil {
+				return err
+			}
+			third := redoubt.Notification{RuleID: r.ID, Receiver: r.Receivers()[0], Key: "third", DueAt: tx.Now()} // as of a version that ended nothing
+			if err := tx.AddNotifications(ctx, []redoubt.Notification{third}); err != nil {
+				return err
+			}
+			claimed, err := tx.ClaimNotifications(ctx, r.Receivers()[0], 5, time.Minute)
+			if len(claimed) > 0 {
+				t.Errorf("a paused rule has %+v told", claimed)
+			}
+			return err
+		})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, _, err := tx.Notifications(ctx, store.NotificationQuery{RuleID: r.ID, Limit: 10})
+			if len(list) != 3 {
+				t.Errorf("the log has %d", len(list))
+			}
+			for _, n := range list {
+				if n.State != redoubt.NotificationFailed || n.Problem != "The rule was paused." || n.Attempts != 0 {
+					t.Errorf("the log has %+v", n)
+				}
 			}
 			return err
 		})

@@ -1,0 +1,341 @@
+package notify_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// outboxModel is what a deployment's people must have been told, beside the real outbox.
+type outboxModel struct {
+	*rapid.T
+	w     *world
+	post  *postbox
+	d     redoubt.Deployment
+	rules []*modelRule
+	keys  int
+	alive map[string]bool // messages that must come, by "<key> <rule> <address>"; false: that must not come any more
+	came  map[string]int
+
+	mu     sync.Mutex
+	status map[string]int // by the path of a rule
+}
+
+// modelRule is a rule, and the messages that it queued in their order.
+type modelRule struct {
+	redoubt.NotificationRule
+	removed bool
+	path    string
+	newest  int // the number of the newest key that came, of webhooks
+}
+
+// TestOutboxTellsWhatItMust holds decision 0043: whatever the order of commits, looks, kills,
+// refusals, pauses and removals, each message of a rule that stays comes at least once and
+// under its id, and none begins to come once it was answered that it is not wanted.
+func TestOutboxTellsWhatItMust(t *testing.T) {
+	each(t, func(w *world) {
+		post := w.post()
+		deployments := 0
+		rapid.Check(w.T, func(rt *rapid.T) {
+			deployments++
+			d, err := w.s.CreateDeployment(t.Context(), fmt.Sprintf("d%d", deployments), "D", storetest.Actor)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			m := &outboxModel{T: rt, w: w, post: post, d: d, alive: map[string]bool{}, came: map[string]int{}, status: map[string]int{}}
+			m.begin()
+			rt.Repeat(map[string]func(*rapid.T){
+				"commit": func(*rapid.T) { m.commit() },
+				"turn":   func(*rapid.T) { m.turn() },
+				"wait": func(rt *rapid.T) {
+					w.clock.Advance(rapid.SampledFrom([]time.Duration{time.Second, 6 * time.Second, time.Minute, 10 * time.Minute}).Draw(rt, "for"))
+				},
+				"kill a look":    func(*rapid.T) { m.killLook() },
+				"kill its lanes": func(*rapid.T) { m.killLanes() },
+				"kill a lane":    func(rt *rapid.T) { m.killLane(m.rule(rt)) },
+				"restart":        func(*rapid.T) { w.start() },
+				"answer": func(rt *rapid.T) {
+					m.answer(m.rule(rt), rapid.SampledFrom([]int{200, 204, 404, 429, 503}).Draw(rt, "with"))
+				},
+				"pause":          func(rt *rapid.T) { m.pause(m.rule(rt)) },
+				"remove":         func(rt *rapid.T) { m.remove(m.rule(rt)) },
+				"change people":  func(rt *rapid.T) { m.people(rapid.IntRange(0, 3).Draw(rt, "who")) },
+				"what has come?": func(*rapid.T) { m.look() },
+			})
+			m.end()
+		})
+	})
+}
+
+// begin makes two webhooks and a rule of mail.
+func (m *outboxModel) begin() {
+	m.w.receiver.answers(func(w http.ResponseWriter, q *http.Request) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		w.WriteHeader(max(m.status[q.URL.Path], 200))
+	})
+	m.w.receiver.take()
+	m.post.refuse(nil)
+	m.post.take()
+	m.update(func(ctx context.Context, tx *store.Tx) error {
+		for i := range 3 {
+			path := fmt.Sprintf("/%d/%d", m.d.ID, i)
+			r, address := m.w.newRule(func(r *redoubt.NotificationRule) { r.Name = fmt.Sprint(i) }), m.w.receiver.URL+path
+			if i == 2 {
+				r.Channel, r.To, address = redoubt.ChannelEmail, m.addresses(3), ""
+			}
+			made, _, err := m.w.n.Add(ctx, tx, r, address)
+			if err != nil {
+				return err
+			}
+			m.rules = append(m.rules, &modelRule{NotificationRule: made, path: path})
+		}
+		return nil
+	})
+}
+
+func (m *outboxModel) update(fn func(ctx context.Context, tx *store.Tx) error) {
+	if err := m.w.s.Update(m.w.Context(), m.d.ID, storetest.Actor, fn); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// addresses are those of two people, or of one by a bit.
+func (m *outboxModel) addresses(who int) (to []string) {
+	for i, name := range []string{"alice", "bob"} {
+		if who&(1<<i) != 0 {
+			to = append(to, fmt.Sprintf("%s%d@example.com", name, m.d.ID))
+		}
+	}
+	return to
+}
+
+func (m *outboxModel) rule(rt *rapid.T) *modelRule {
+	return rapid.SampledFrom(m.rules).Draw(rt, "rule")
+}
+
+func message(key int, r *modelRule, to redoubt.NotificationReceiver) string {
+	return fmt.Sprintf("key%d %d %s", key, r.ID, to.Address)
+}
+
+// commit queues a message of each rule for each of its receivers.
+func (m *outboxModel) commit() {
+	m.keys++
+	m.update(func(ctx context.Context, tx *store.Tx) error {
+		var list []redoubt.Notification
+		for _, r := range m.rules {
+			if r.removed || r.Paused {
+				continue
+			}
+			for _, to := range r.Receivers() {
+				id := message(m.keys, r, to)
+				m.alive[id] = true
+				list = append(list, redoubt.Notification{
+					RuleID: r.ID, Receiver: to, Key: fmt.Sprintf("key%d", m.keys), DueAt: tx.Now(),
+					Message: redoubt.NotificationMessage{Event: redoubt.EventNewFinding, Title: fmt.Sprintf("key%d %d", m.keys, r.ID)},
+				})
+			}
+		}
+		return tx.AddNotifications(ctx, list)
+	})
+}
+
+// turn has a server do a job, and everybody told whom that gives a lane.
+func (m *outboxModel) turn() {
+	m.w.step(store.DeliverJob)
+	m.w.n.Idle()
+	m.look()
+}
+
+// killLook is a server that dies once it has the job.
+func (m *outboxModel) killLook() {
+	if _, err := m.w.s.ClaimJob(m.w.Context(), []string{store.DeliverJob}, time.Minute, redoubt.JobOutage{}); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// killLanes is a server that dies once it has looked, before it tells anybody.
+func (m *outboxModel) killLanes() {
+	m.w.n.Close()
+	m.w.step(store.DeliverJob)
+	m.w.start()
+}
+
+// killLane is a server that dies while it tells the receivers of a rule.
+func (m *outboxModel) killLane(r *modelRule) {
+	m.update(func(ctx context.Context, tx *store.Tx) error {
+		for _, to := range r.Receivers() {
+			list, err := tx.ClaimNotifications(ctx, to, 1, 2*time.Minute)
+			if err != nil {
+				return err
+			}
+			for _, n := range list {
+				if id := fmt.Sprintf("%s %d %s", n.Key, r.ID, to.Address); !m.alive[id] {
+					m.Errorf("%s is handed out, and nobody is to have it", id)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func (m *outboxModel) answer(r *modelRule, status int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.status[r.path] = status
+	if r.Channel == redoubt.ChannelEmail {
+		m.post.refuse(nil)
+		if status >= 300 {
+			m.post.refuse(&smtp.SMTPError{Code: map[bool]int{true: 550, false: 451}[status == 404], Message: "refused"})
+		}
+	}
+}
+
+// unwant notes that what some receivers of a rule have not had must not come any more.
+func (m *outboxModel) unwant(r *modelRule, of func(address string) bool) {
+	for id, alive := range m.alive {
+		part := strings.Split(id, " ")
+		if alive && part[1] == fmt.Sprint(r.ID) && of(part[2]) {
+			m.alive[id] = false
+		}
+	}
+}
+
+func all(string) bool { return true }
+
+func (m *outboxModel) change(r *modelRule, how func(r *redoubt.NotificationRule)) {
+	m.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		how(&r.NotificationRule)
+		r.NotificationRule, err = m.w.n.Change(ctx, tx, r.NotificationRule, "")
+		return err
+	})
+}
+
+func (m *outboxModel) pause(r *modelRule) {
+	if r.removed {
+		return
+	}
+	m.look()
+	m.change(r, func(r *redoubt.NotificationRule) { r.Paused = !r.Paused })
+	if r.Paused {
+		m.unwant(r, all)
+	}
+}
+
+func (m *outboxModel) remove(r *modelRule) {
+	if r.removed {
+		return
+	}
+	m.look()
+	m.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteNotificationRule(ctx, r.ID) })
+	r.removed = true
+	m.unwant(r, all)
+}
+
+// people changes who gets the mail.
+func (m *outboxModel) people(who int) {
+	r, to := m.rules[2], m.addresses(who)
+	if r.removed || len(to) == 0 {
+		return
+	}
+	m.look()
+	m.change(r, func(r *redoubt.NotificationRule) { r.To = to })
+	m.unwant(r, func(address string) bool { return !slices.Contains(to, address) })
+}
+
+// idInMail finds the title of a message in a letter.
+var idInMail = regexp.MustCompile(`key(\d+) \d+`)
+
+// look holds what has come against what may come.
+func (m *outboxModel) look() {
+	for _, got := range m.w.receiver.take() {
+		var key int
+		var rule int64
+		if _, err := fmt.Sscanf(got.header.Get("webhook-id"), "msg_key%d_%d", &key, &rule); err != nil {
+			m.Fatalf("the id %q: %v", got.header.Get("webhook-id"), err)
+		}
+		i := slices.IndexFunc(m.rules, func(r *modelRule) bool { return r.ID == rule && r.path == got.path })
+		if i < 0 {
+			continue // of another deployment, which another try left
+		}
+		r := m.rules[i]
+		m.arrived(message(key, r, redoubt.NotificationReceiver{}))
+		if key < r.newest {
+			m.Errorf("%d comes after %d", key, r.newest)
+		}
+		r.newest = key
+	}
+	for _, l := range m.post.take() {
+		if !strings.HasSuffix(l.to, fmt.Sprintf("%d@example.com", m.d.ID)) {
+			continue
+		}
+		for _, id := range slices.Compact(idInMail.FindAllString(l.subject, -1)) {
+			m.arrived(id + " " + l.to)
+		}
+	}
+}
+
+func (m *outboxModel) arrived(id string) {
+	if alive, known := m.alive[id]; !alive {
+		m.Errorf("%s came, and must not (queued: %t)", id, known)
+	}
+	m.came[id]++
+}
+
+// end has everybody take what comes, and all time pass that it may need.
+func (m *outboxModel) end() {
+	for _, r := range m.rules {
+		m.answer(r, 200)
+	}
+	for range 8 {
+		m.w.settle()
+		m.w.clock.Advance(30 * time.Minute)
+	}
+	m.w.settle()
+	m.look()
+	refused := m.refused()
+	for id, alive := range m.alive {
+		if alive && m.came[id] == 0 && !refused[id] {
+			m.Errorf("%s never came", id)
+		}
+	}
+}
+
+// refused are the messages that a receiver would not take again and again.
+func (m *outboxModel) refused() map[string]bool {
+	out := map[string]bool{}
+	err := m.w.s.View(m.w.Context(), m.d.ID, func(ctx context.Context, tx *store.Tx) error {
+		for _, r := range m.rules {
+			list, _, err := tx.Notifications(ctx, store.NotificationQuery{RuleID: r.ID, Limit: 5000})
+			if err != nil {
+				return err
+			}
+			for _, n := range list {
+				if n.State == redoubt.NotificationQueued {
+					m.Errorf("%s waits for ever: %+v", n.Key, n)
+				}
+				if n.State == redoubt.NotificationFailed && n.Attempts == 4 && n.Problem != "" {
+					out[fmt.Sprintf("%s %d %s", n.Key, r.ID, n.Receiver.Address)] = true
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		m.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,43 @@
+package notify
+
+import (
+	"context"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Sweep has people told of what no transaction does but time: projects that were not
+// scanned for some days. It also forgets what rules told long ago, and sees to it that what
+// waits for a receiver has a job. Run it now and then; several servers may at once.
+func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
+	var rules []redoubt.NotificationRule
+	waits := false
+	err := n.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
+		if rules, err = tx.NotificationRules(ctx); err == nil {
+			waits, err = tx.NotificationsWait(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var asked redoubt.NotificationEvents
+	for _, r := range rules {
+		if err := n.Store.PruneNotifications(ctx, deploymentID, r.ID); err != nil {
+			return err
+		}
+		if !r.Paused {
+			asked |= r.Events
+		}
+	}
+	if !waits && !asked.Has(redoubt.EventScanMissing) {
+		return nil
+	}
+	return n.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
+		if err := n.tellMissing(ctx, tx); err != nil {
+			return err
+		}
+		return tx.QueueTurn(ctx, 0)
+	})
+}

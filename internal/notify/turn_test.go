@@ -1,0 +1,270 @@
+package notify_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// jobs counts the jobs of a kind, whatever became of them.
+func (w *world) jobs(kind string) (n int) {
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Jobs(ctx, kind, 5000)
+		n = len(list)
+		return err
+	})
+	return n
+}
+
+// states counts the messages of rules by their states.
+func (w *world) states(rules ...int64) map[redoubt.NotificationState]int {
+	out := map[redoubt.NotificationState]int{}
+	for _, id := range rules {
+		for _, n := range w.log(id) {
+			out[n.State]++
+		}
+	}
+	return out
+}
+
+// TestBlackHoleHoldsNobodyUp is the worst case: a thousand messages are due, to as many
+// rules that lead to one host which answers nobody. A healthy receiver beside it, whose
+// rule is the last, is told while all of the hole's lanes hang, and so is another tenant's.
+func TestBlackHoleHoldsNobodyUp(t *testing.T) {
+	each(t, func(w *world) {
+		const deliveries = 1000
+		hole := newReceiver(w.T)
+		open := make(chan struct{})
+		hole.answers(func(_ http.ResponseWriter, q *http.Request) {
+			select {
+			case <-open:
+			case <-q.Context().Done():
+			}
+		})
+		release := sync.OnceFunc(func() { close(open) })
+		w.Cleanup(release) // before the receiver's end, which waits for its answers
+		healthy := make(chan string, 2)
+		w.receiver.answers(func(_ http.ResponseWriter, q *http.Request) { healthy <- q.URL.Path })
+
+		other := w.another()
+		other.askAt(w.receiver.URL+"/other", nil)
+		var holes []int64
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			var list []redoubt.Notification
+			for i := range deliveries {
+				made, _, err := w.n.Add(ctx, tx, w.newRule(func(r *redoubt.NotificationRule) { r.Name = fmt.Sprint("hole ", i) }), hole.URL)
+				if err != nil {
+					return err
+				}
+				holes = append(holes, made.ID)
+				list = append(list, redoubt.Notification{RuleID: made.ID, Receiver: made.Receivers()[0], Key: "first", DueAt: tx.Now()})
+				if i == deliveries-2 { // the last rule is the healthy one's
+					made, _, err = w.n.Add(ctx, tx, w.newRule(func(r *redoubt.NotificationRule) { r.Name = "healthy" }), w.receiver.URL+"/healthy")
+					if err != nil {
+						return err
+					}
+					return tx.AddNotifications(ctx, append(list, redoubt.Notification{RuleID: made.ID, Receiver: made.Receivers()[0], Key: "first", DueAt: tx.Now()}))
+				}
+			}
+			return nil
+		})
+		other.found(added{n: 1, severity: redoubt.SeverityHigh})
+		for w.step(store.NotifyJob, store.DeliverJob) { // each ends, although the hole answers nobody
+		}
+		told := map[string]bool{<-healthy: true, <-healthy: true}
+		if !told["/healthy"] || !told["/other"] {
+			t.Errorf("told are %v", told)
+		}
+		if got := w.states(holes...); got[redoubt.NotificationQueued] != deliveries-1 {
+			t.Errorf("of the hole's messages there are %v", got)
+		}
+		if n := w.jobs(store.DeliverJob); n > 3 {
+			t.Errorf("there are %d jobs of one deployment", n)
+		}
+		w.clock.Advance(6 * time.Second)
+		due := 0
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			waiting, err := tx.ReceiversWaiting(ctx)
+			for _, one := range waiting {
+				if !one.From.After(w.clock.Now()) && one.Attempts == 0 {
+					due++
+				}
+			}
+			return err
+		})
+		if due < deliveries-1-4 {
+			t.Errorf("%d messages are due still, of %d that nobody had a lane for", due, deliveries-5)
+		}
+		release()
+		w.settle()
+		if got := w.states(holes...); got[redoubt.NotificationDelivered] != deliveries-1 {
+			t.Errorf("once the hole answers there are %v", got)
+		}
+	})
+}
+
+// TestTurnEnds: a receiver that is told for some seconds leaves its lane to another one
+// that waits for it, and is told the rest after that.
+func TestTurnEnds(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	var mu sync.Mutex
+	var order []string
+	open := make(chan struct{})
+	told := make(chan struct{}, 6)
+	w.receiver.answers(func(_ http.ResponseWriter, q *http.Request) {
+		if strings.HasPrefix(q.URL.Path, "/hang") {
+			<-open
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		order = append(order, q.URL.Path)
+		w.clock.Advance(6 * time.Second) // each answer takes a turn
+		told <- struct{}{}
+	})
+	release := sync.OnceFunc(func() { close(open) })
+	w.Cleanup(release)
+	for _, path := range []string{"/hang1", "/hang2", "/hang3", "/a", "/b"} { // all lanes of the host but one hang
+		w.askAt(w.receiver.URL+path, func(r *redoubt.NotificationRule) { r.Name = path })
+	}
+	for range 3 {
+		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+	}
+	for w.step(store.NotifyJob) {
+	}
+	w.step(store.DeliverJob)
+	for range cap(told) {
+		<-told
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if got := strings.Join(order, " "); got != "/a /b /a /b /a /b" {
+		t.Errorf("told are %s", got)
+	}
+	release()
+}
+
+// TestJobsOfTheOutboxAreBounded: however often receivers refuse or are held up, a
+// deployment has one job that waits.
+func TestJobsOfTheOutboxAreBounded(t *testing.T) {
+	each(t, func(w *world) {
+		w.receiver.takes(http.StatusServiceUnavailable)
+		for i := range 20 {
+			w.ask(func(r *redoubt.NotificationRule) { r.Name = fmt.Sprint(i) })
+		}
+		for range 10 {
+			w.found(added{n: 1, severity: redoubt.SeverityHigh})
+			w.settle()
+			w.clock.Advance(time.Minute)
+			w.settle()
+		}
+		if delivers, matches := w.jobs(store.DeliverJob), w.jobs(store.NotifyJob); delivers > 3 || matches > 2 {
+			t.Errorf("there are %d jobs that deliver and %d that match", delivers, matches)
+		}
+	})
+}
+
+// TestWhoIsOutOfTheRuleIsToldNothingMore, of what was queued before either.
+func TestWhoIsOutOfTheRuleIsToldNothingMore(t *testing.T) {
+	change := func(w *world, r redoubt.NotificationRule, how func(r *redoubt.NotificationRule)) {
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			how(&r)
+			_, err := w.n.Change(ctx, tx, r, "")
+			return err
+		})
+	}
+	for _, c := range []struct {
+		name string
+		do   func(w *world, r redoubt.NotificationRule)
+		told string // addresses
+		says string
+	}{
+		{"nothing", func(*world, redoubt.NotificationRule) {}, "alice@example.com bob@example.com", ""},
+		{"an address", func(w *world, r redoubt.NotificationRule) {
+			change(w, r, func(r *redoubt.NotificationRule) { r.To = []string{"bob@example.com"} })
+		}, "bob@example.com", "taken out"},
+		{"another digest", func(w *world, r redoubt.NotificationRule) {
+			change(w, r, func(r *redoubt.NotificationRule) { r.To, r.Digest = []string{"alice@example.com"}, redoubt.DigestNone })
+		}, "alice@example.com", "taken out"},
+		{"paused", func(w *world, r redoubt.NotificationRule) {
+			change(w, r, func(r *redoubt.NotificationRule) { r.Paused = true })
+		}, "", "paused"},
+		{"paused for a moment", func(w *world, r redoubt.NotificationRule) {
+			change(w, r, func(r *redoubt.NotificationRule) { r.Paused = true })
+			change(w, r, func(r *redoubt.NotificationRule) { r.Paused = false })
+		}, "", "paused"},
+		{"removed", func(w *world, r redoubt.NotificationRule) {
+			w.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteNotificationRule(ctx, r.ID) })
+		}, "", ""},
+	} {
+		for _, engine := range []string{"sqlite", "postgres"} {
+			t.Run(c.name+" "+engine, func(t *testing.T) {
+				w := newWorld(t, engine)
+				p := w.post()
+				r, _ := w.ask(byMail(redoubt.DigestDay, "alice@example.com", "bob@example.com"))
+				w.found(added{n: 1, severity: redoubt.SeverityHigh})
+				w.settle()
+				c.do(w, r)
+				w.clock.Advance(25 * time.Hour)
+				w.settle()
+				var told []string
+				for _, l := range p.take() {
+					told = append(told, l.to)
+				}
+				slices.Sort(told)
+				if got := strings.Join(told, " "); got != c.told {
+					t.Errorf("told are %q, want %q", got, c.told)
+				}
+				for _, n := range w.log(r.ID) {
+					if in := strings.Contains(c.told, n.Receiver.Address); in != (n.State == redoubt.NotificationDelivered) || !in && !strings.Contains(n.Problem, c.says) {
+						t.Errorf("the log has %+v", n)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestWhatEndedMeanwhileStays: a rule is paused, or removed, while its receiver is told.
+func TestWhatEndedMeanwhileStays(t *testing.T) {
+	each(t, func(w *world) {
+		r, _ := w.ask(nil)
+		var times atomic.Int32
+		w.receiver.answers(func(_ http.ResponseWriter, _ *http.Request) {
+			if times.Add(1) > 1 {
+				return
+			}
+			w.update(func(ctx context.Context, tx *store.Tx) error {
+				r.Paused = true
+				_, err := w.n.Change(ctx, tx, r, "")
+				return err
+			})
+		})
+		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.found(added{n: 2, severity: redoubt.SeverityHigh})
+		w.settle()
+		if n := times.Load(); n != 1 {
+			t.Errorf("%d attempts, one of them after the rule was paused", n)
+		}
+		for _, n := range w.log(r.ID) {
+			if n.State != redoubt.NotificationFailed || n.Problem != "The rule was paused." {
+				t.Errorf("the log has %+v", n)
+			}
+		}
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			if _, err := tx.ResendNotification(ctx, r.ID, w.log(r.ID)[0].ID); err == nil {
+				t.Error("what a paused rule told is sent again")
+			}
+			return nil
+		})
+	})
+}
