@@ -139,6 +139,7 @@ func (s *service) wire(a *app) error {
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: version,
 		SignIn: signIn, CodeHosts: s.keeper, Notifier: s.notifier, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake, SigningKeys: signing,
+		Uploads: func() web.Uploads { return s.server },
 	})
 	if err != nil {
 		return err

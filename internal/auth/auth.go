@@ -38,10 +38,25 @@ type Caller struct {
 	Token      redoubt.Token
 	Deployment redoubt.Deployment
 	Role       redoubt.Role // of the user who made the token; none where no user did
+	// Person is who acts at the pages, without a token; zero where a token does.
+	Person redoubt.Actor
+	// SignedIn tells whether the person still is, and may what they might: an upload can
+	// take hours to come. It answers ErrUnauthenticated, and is nil where a token acts.
+	SignedIn func(context.Context) error
+}
+
+// ByPerson is a person at the pages as a caller: they may what a token with Web API access
+// may that they make.
+func ByPerson(d redoubt.Deployment, m redoubt.Member, by redoubt.Actor, signedIn func(context.Context) error) Caller {
+	as := redoubt.Token{DeploymentID: d.ID, UserID: m.ID, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}
+	return Caller{Token: as, Deployment: d, Role: m.Role, Person: by, SignedIn: signedIn}
 }
 
 // Actor returns the caller as audit events name it.
 func (c Caller) Actor() redoubt.Actor {
+	if c.SignedIn != nil {
+		return c.Person
+	}
 	return redoubt.Actor{Kind: "token", ID: c.Token.PublicID, Name: c.Token.Name}
 }
 

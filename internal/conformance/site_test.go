@@ -37,6 +37,7 @@ type site struct {
 	store      *store.Store
 	deployment redoubt.Deployment
 	token      string
+	server     *server.Server
 	url        string
 	client     *http.Client
 	log        *logBuffer
@@ -97,6 +98,7 @@ func (s *site) open(t testing.TB, limits ...server.Limits) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.server = srv
 	h := httptest.NewServer(srv.Handler())
 	s.url, s.client = h.URL, &http.Client{Transport: judge{h.Client().Transport}}
 	ctx, stop := context.WithCancel(context.Background())

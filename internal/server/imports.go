@@ -41,6 +41,11 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	if err := edge.MayTake(c.caller.Globs(), in.Project); err != nil {
 		return nil, err
 	}
+	if signedIn := c.caller.SignedIn; signedIn != nil {
+		if err := signedIn(ctx); err != nil {
+			return nil, err
+		}
+	}
 	clean := func() *report.Cleaned { return files.reading.Clean(files.secret) } // what takes long, before others wait for it
 	var out *api.ImportResponse
 	err = ingest.WithMemo(clean, files.reading.Forget, func(cleaned *report.Cleaned) (err error) {

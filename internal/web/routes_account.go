@@ -118,7 +118,7 @@ func letInRoutes() []route {
 	}
 }
 
-// startRoutes are the rows about the first start.
+// startRoutes are the rows about the first start, and about uploads.
 func startRoutes() []route {
 	const start = org + startPath
 	return []route{
@@ -127,5 +127,8 @@ func startRoutes() []route {
 		{row(post, start+"/token", triager, writes), proven((*request).createStartToken)},
 		{row(post, start+"/block-nothing", admin, writes), (*request).blockNothing},
 		{row(post, start+"/leave", admin, writes), (*request).leaveStart},
+		{row(get, org+uploadPath, triager, reads), (*request).upload},
+		{row(post, org+uploadPath, triager, writes), (*request).takeUpload},
+		{row(get, org+uploadPath+"/{key}", triager, reads), (*request).uploaded},
 	}
 }

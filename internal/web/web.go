@@ -37,6 +37,8 @@ type Config struct {
 	CodeHosts edge.CodeHosts
 	// Notifier makes, changes and tries the rules by which people are told. Nil makes none.
 	Notifier *notify.Notifier
+	// Uploads takes in what people hand in. Nil takes nothing.
+	Uploads func() Uploads
 	// JobAdded is told that there is work to do. It may be nil.
 	JobAdded func()
 	// TicketAdded is told that there is a ticket to create. It may be nil.

@@ -1,0 +1,277 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/web"
+)
+
+// uploader is somebody at the pages who may sign out.
+type uploader struct {
+	*site
+	role redoubt.Role
+	left bool
+	http.Handler
+}
+
+func (u *uploader) Viewer(*http.Request) (web.Viewer, error) {
+	if u.left {
+		return web.Viewer{}, web.ErrNotSignedIn
+	}
+	return web.Viewer{User: "ada", DisplayName: "Ada", Role: u.role, Deployment: u.deployment}, nil
+}
+
+// uploads is the pages of a site as a member of a role has them.
+func (s *site) uploads(t *testing.T, role redoubt.Role) *uploader {
+	t.Helper()
+	u := &uploader{site: s, role: role}
+	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.CreateUser(ctx, redoubt.User{Name: "ada", DisplayName: "Ada"}, role)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := web.New(web.Config{
+		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 1 << 20}), Clock: s.clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Version: "test", Viewers: u, SigningKeys: edge.OneKey(signingKey), Uploads: func() web.Uploads { return s.server },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Handler = pages.Handler()
+	return u
+}
+
+// found is a match of a rule.
+func found(rule, path string, line int) match {
+	return match{rule: scanRule{name: rule, kind: "sast", severity: "ERROR", confidence: "HIGH"}, path: path, line: line, fingerprint: fmt.Sprintf("%032x_0", line)}
+}
+
+// post sends a body to the form's address, by a script where that is asked for.
+func (u *uploader) post(t *testing.T, body io.Reader, contentType string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orgs/"+u.deployment.Slug+"/upload", body)
+	r.Header.Set("Content-Type", contentType)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	u.ServeHTTP(w, r)
+	return w
+}
+
+// taken opens what the form leads to.
+func (u *uploader) taken(t *testing.T, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	to := w.Header().Get("Location")
+	if w.Code != http.StatusSeeOther || !strings.Contains(to, "/upload/") {
+		t.Fatalf("%d to %q: %s", w.Code, to, w.Body)
+	}
+	page := httptest.NewRecorder()
+	u.ServeHTTP(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, to, nil))
+	if page.Code != http.StatusOK {
+		t.Fatalf("%s: %d %s", to, page.Code, page.Body)
+	}
+	return page.Body.String()
+}
+
+func (s *site) scans(t *testing.T) int {
+	t.Helper()
+	var n int
+	err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		list, _, err := tx.Scans(ctx, redoubt.ScanFilter{}, store.ScanCursor{}, 1000)
+		n = len(list)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestUploadOnThePageIsAnImport: the form takes in what the operation does, with the same
+// answer, in the person's name, and says what was taken and what was not.
+func TestUploadOnThePageIsAnImport(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		u := s.uploads(t, redoubt.RoleTriager)
+		report := semgrepReport(found("rules.one", "a.py", 1), found("rules.two", "b.py", 2))
+		byAPI := s.imported(t, "project=acme/by-api&ref=main&full=true", report)
+		files := []file{{"semgrep.json", report}, {"package-lock.json", []byte("{broken")}}
+		body, contentType := form(t, map[string]string{"project": "acme/by-page", "ref": "main", "commit": "", "category": "", "full": "true"}, files...)
+		w := u.post(t, bytes.NewReader(body), contentType)
+		text := u.taken(t, w)
+		key := regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(w.Header().Get("Location"))[1]
+		var told api.ImportResponse
+		err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+			told, err = s.server.UploadTaken(ctx, tx, key)
+			return err
+		})
+		if err != nil || len(told.Imports) != 2 { // the lockfile that could not be read is one
+			t.Fatalf("%+v, %v", told, err)
+		}
+		byPage := told.Imports[0]
+		for _, want := range []string{
+			"1 of 2 files taken", "<b>2 new</b>", fmt.Sprintf(`/scans/%s">Scan`, byPage.ScanID), "package-lock.json", "1 lockfiles could not be read", "/findings?ref=refs%2Fheads%2Fmain&amp;repos=acme%2Fby-page",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the page lacks %q:\n%s", want, text)
+			}
+		}
+		byAPI.Project, byAPI.ProjectID, byAPI.ScanID, byAPI.Items = byPage.Project, byPage.ProjectID, byPage.ScanID, byPage.Items
+		if diff := cmp.Diff(byAPI, byPage); diff != "" {
+			t.Errorf("by the API and on the page (-API +page):\n%s", diff)
+		}
+		for _, path := range []string{"/upload/upload-unknown", "/upload/else"} {
+			gone := httptest.NewRecorder()
+			u.ServeHTTP(gone, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/orgs/"+s.deployment.Slug+path, nil))
+			if gone.Code != http.StatusNotFound {
+				t.Errorf("%s: %d", path, gone.Code)
+			}
+		}
+		again := u.post(t, bytes.NewReader(body), contentType)
+		if text := u.taken(t, again); !strings.Contains(text, "Exactly this was uploaded before") {
+			t.Errorf("a second upload says %s", text)
+		}
+	})
+}
+
+// alert is what the form says of a fault.
+var alert = regexp.MustCompile(`(?s)<div id="uploadfault".*?<form`)
+
+// TestUploadOnThePageRefuses: whatever is wrong, nothing is taken, what was typed is
+// there again, and the text says why.
+func TestUploadOnThePageRefuses(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		u := s.uploads(t, redoubt.RoleTriager)
+		good := file{"semgrep.json", semgrepReport(found("rules.one", "a.py", 1))}
+		typed := map[string]string{"project": "acme/shop", "ref": "re<lease"}
+		whole, contentType := form(t, typed, good)
+		for name, c := range map[string]struct {
+			fields map[string]string
+			files  []file
+			body   []byte
+			status int
+			says   string
+		}{
+			"no project":      {map[string]string{"project": "", "ref": "re<lease"}, []file{good}, nil, 400, "is needed"},
+			"a bad project":   {map[string]string{"project": "a\x00b", "ref": "re<lease"}, []file{good}, nil, 400, ""},
+			"full and diff":   {map[string]string{"project": "acme/shop", "ref": "re<lease", "full": "true", "diff": "true"}, []file{good}, nil, 400, "contradicts full"},
+			"no file":         {typed, nil, nil, 400, "holds no file"},
+			"no report":       {typed, []file{{"photo.png", []byte("\x89PNG\r\n\x1a\n\x00\x00")}}, nil, 400, "photo.png"},
+			"a broken report": {typed, []file{good, {"other.sarif", []byte(`{"version": "2.1.0", "runs": [`)}}, nil, 400, "other.sarif"},
+			"cut off":         {typed, nil, whole[:len(whole)-40], 400, "cut off"},
+		} {
+			body, kind := c.body, contentType
+			if body == nil {
+				body, kind = form(t, c.fields, c.files...)
+			}
+			w := u.post(t, bytes.NewReader(body), kind)
+			text := w.Body.String()
+			if w.Code != c.status || !strings.Contains(text, "Nothing was taken.") || !strings.Contains(text, c.says) || !strings.Contains(text, `value="re&lt;lease"`) {
+				t.Errorf("%s: %d %s", name, w.Code, alert.FindString(text))
+			}
+			part := u.post(t, bytes.NewReader(body), kind, "HX-Request", "true")
+			if part.Code != c.status || strings.Contains(part.Body.String(), "<form") || !strings.Contains(part.Body.String(), "Nothing was taken.") {
+				t.Errorf("%s, by a script: %d %s", name, part.Code, part.Body)
+			}
+		}
+		if w := u.post(t, bytes.NewReader(whole), contentType, "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusForbidden {
+			t.Errorf("sent by another site: %d", w.Code)
+		}
+		u.role = redoubt.RoleViewer
+		if w := u.post(t, bytes.NewReader(whole), contentType); w.Code != http.StatusForbidden {
+			t.Errorf("sent by a viewer: %d", w.Code)
+		}
+		if n := s.scans(t); n != 0 {
+			t.Errorf("%d scans were taken", n)
+		}
+	})
+}
+
+// meanwhile reads a body, and has something happen in its middle.
+type meanwhile struct {
+	io.Reader
+	then   io.Reader
+	happen func()
+}
+
+func (m *meanwhile) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	if err == io.EOF && m.then != nil {
+		m.happen()
+		m.Reader, m.then = m.then, nil
+		return n, nil
+	}
+	return n, err
+}
+
+// TestUploadOnThePageWhoseSenderLeaves: who signs out, or loses the role, while the bytes
+// come in has nothing taken, and finds what was typed.
+func TestUploadOnThePageWhoseSenderLeaves(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		u := s.uploads(t, redoubt.RoleTriager)
+		body, contentType := form(t, map[string]string{"project": "acme/shop", "ref": "main"}, file{"semgrep.json", semgrepReport(found("rules.one", "a.py", 1))})
+		half := len(body) / 2
+		for name, happen := range map[string]func(){
+			"signs out": func() { u.left = true },
+			"loses the role": func() {
+				err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+					m, err := tx.Member(ctx, "ada")
+					if err != nil {
+						return err
+					}
+					return tx.SetRole(ctx, m.ID, redoubt.RoleViewer)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			},
+		} {
+			w := u.post(t, &meanwhile{bytes.NewReader(body[:half]), bytes.NewReader(body[half:]), happen}, contentType)
+			if to := w.Header().Get("Location"); w.Code != http.StatusSeeOther || !strings.HasPrefix(to, "/login?next=") || !strings.Contains(to, "acme%252Fshop") {
+				t.Errorf("who %s is led to %d %q: %s", name, w.Code, to, w.Body)
+			}
+			u.left = false
+		}
+		if n := s.scans(t); n != 0 {
+			t.Errorf("%d scans were taken", n)
+		}
+	})
+}
+
+// TestUploadOnThePageIsBounded: by the bytes that the API takes, told or not.
+func TestUploadOnThePageIsBounded(t *testing.T) {
+	s := newSite(t, "sqlite", server.Limits{Upload: 1 << 20})
+	u := s.uploads(t, redoubt.RoleTriager)
+	large := file{"semgrep.json", append(semgrepReport(found("rules.one", "a.py", 1)), bytes.Repeat([]byte(" "), 2<<20)...)}
+	body, contentType := form(t, map[string]string{"project": "acme/shop", "ref": "main"}, large)
+	for name, sent := range map[string]io.Reader{"told": bytes.NewReader(body), "not told": struct{ io.Reader }{bytes.NewReader(body)}} {
+		w := u.post(t, sent, contentType)
+		if w.Code != http.StatusRequestEntityTooLarge || !strings.Contains(w.Body.String(), "1048576 bytes") {
+			t.Errorf("%s: %d %s", name, w.Code, alert.FindString(w.Body.String()))
+		}
+	}
+	if n := s.scans(t); n != 0 {
+		t.Errorf("%d scans were taken", n)
+	}
+}

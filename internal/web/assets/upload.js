@@ -1,0 +1,83 @@
+// Uploads with progress, and files that are dropped. Without it the form is sent as any.
+(() => {
+  "use strict";
+  const form = document.querySelector("[data-upload]");
+  if (!form) return;
+  const drop = form.querySelector("[data-drop]"), files = form.elements.file, stop = form.querySelector("[data-stop]");
+  const progress = form.querySelector("[data-progress]"), bar = progress.querySelector("progress"), said = progress.querySelector("p");
+  const fault = document.querySelector("#uploadfault");
+  form.querySelector("[data-droppable]").hidden = false;
+
+  const sizes = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+  const megabytes = (n) => `${sizes.format(n / 1048576)} MB`;
+  const complain = (text) => {
+    const box = document.createElement("p");
+    box.className = "say bad";
+    box.textContent = text;
+    fault.replaceChildren(box);
+  };
+  const rest = () => {
+    progress.hidden = stop.hidden = true;
+    form.removeAttribute("aria-busy");
+    form.removeAttribute("data-sent");
+  };
+
+  for (const kind of ["dragover", "dragenter"]) drop.addEventListener(kind, (e) => { e.preventDefault(); drop.classList.add("over"); });
+  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (e) => {
+    e.preventDefault();
+    drop.classList.remove("over");
+    if (!e.dataTransfer.files.length) return complain("Those are no files. Drop files, not folders or text.");
+    files.files = e.dataTransfer.files;
+  });
+
+  const send = () => {
+    const request = new XMLHttpRequest();
+    request.open("POST", form.action);
+    request.setRequestHeader("HX-Request", "true");
+    request.setRequestHeader("HX-Current-URL", location.href);
+    request.upload.addEventListener("progress", (e) => {
+      bar.max = e.total;
+      bar.value = e.loaded;
+      said.textContent = `Sent ${megabytes(e.loaded)} of ${megabytes(e.total)}`;
+    });
+    request.upload.addEventListener("load", () => {
+      bar.removeAttribute("value");
+      stop.hidden = true;
+      said.textContent = "Sent. The server reads and stores it.";
+    });
+    request.addEventListener("load", () => {
+      const elsewhere = request.getResponseHeader("HX-Redirect");
+      if (elsewhere) { location.href = elsewhere; return; }
+      if (request.status === 200) { location.href = request.responseURL; return; }
+      rest();
+      const part = document.createElement("template");
+      part.innerHTML = request.responseText;
+      fault.replaceChildren(part.content);
+      for (const hint of fault.querySelectorAll(".hint")) hint.textContent = "What you typed and chose is kept.";
+      fault.scrollIntoView({ block: "nearest" });
+    });
+    request.addEventListener("abort", () => { rest(); complain("Stopped. Nothing was taken."); });
+    request.addEventListener("error", () => { rest(); complain("The connection broke, or this is more than the server takes at once. Look at Scans whether it was taken, then try again."); });
+    stop.onclick = () => request.abort();
+    const body = new FormData(form);
+    if (files.files.length === 0) body.delete("file");
+    request.send(body);
+  };
+
+  form.addEventListener("submit", (e) => {
+    e.preventDefault();
+    if (form.hasAttribute("aria-busy")) return;
+    form.setAttribute("aria-busy", "true");
+    fault.replaceChildren();
+    progress.hidden = stop.hidden = false;
+    bar.value = 0;
+    said.textContent = "Sending";
+    // Who is signed out by now is told before anything large is sent.
+    fetch(form.action, { headers: { "HX-Request": "true", "HX-Current-URL": location.href } }).then((answer) => {
+      const elsewhere = answer.headers.get("HX-Redirect");
+      if (elsewhere) { location.href = elsewhere; return; }
+      send();
+    }, () => { rest(); complain("The server does not answer. Nothing was sent."); });
+  });
+})();

@@ -1,0 +1,185 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Uploads takes in what people hand in, as the Web API takes in what programs do.
+type Uploads interface {
+	// TakeUpload reads a form, its fields into said, and takes its files in, all or none.
+	// UploadTaken tells by the key what became of them. What fails is an *api.Problem.
+	TakeUpload(w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery) (key string, err error)
+	// UploadTaken is redoubt.ErrNotFound of what was not uploaded in the last day.
+	UploadTaken(ctx context.Context, tx *store.Tx, key string) (api.ImportResponse, error)
+}
+
+// uploadPath is where people hand in reports.
+const uploadPath = "/upload"
+
+// uploadPage is the form, with what was typed.
+type uploadPage struct {
+	Said   api.ImportQuery
+	Fault  string   // why nothing was taken
+	Faults []string // each thing that is wrong, where there are several
+	Known  []string // projects
+}
+
+// knownProjects are how many projects the form proposes.
+const knownProjects = 200
+
+// upload shows the form. The address may fill in project and branch.
+func (req *request) upload() error {
+	q := req.r.URL.Query()
+	return req.showUpload(http.StatusOK, &uploadPage{Said: api.ImportQuery{
+		Project: q.Get("project"), Ref: cmp.Or(q.Get("ref"), "main"), Full: q.Has("full"), Diff: q.Has("diff"), Whole: q.Has("whole"), Commit: q.Get("commit"), Category: q.Get("category"),
+	}})
+}
+
+func (req *request) showUpload(status int, p *uploadPage) error {
+	err := req.view(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Projects(ctx, store.ProjectQuery{Limit: knownProjects})
+		for _, one := range list {
+			p.Known = append(p.Known, one.Name)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.show(status, pageView{Template: "upload", Title: "Upload a report", Section: "scans", Data: p, Part: "uploadfault"})
+}
+
+// takeUpload hands the form on as it comes in, and leads to what was taken of it.
+func (req *request) takeUpload() error {
+	if req.Uploads == nil {
+		return redoubt.ErrUnavailable
+	}
+	caller, err := req.asCaller()
+	if err != nil {
+		return err
+	}
+	said := &api.ImportQuery{}
+	key, err := req.Uploads().TakeUpload(req.w, req.r, caller, said)
+	var refused *api.Problem
+	switch {
+	case err == nil:
+		req.redirect(req.to(uploadPath + "/" + key))
+		return nil
+	case errors.Is(err, auth.ErrUnauthenticated): // since the upload began
+		req.lead(signIn(req.to(uploadPath + "?" + typed(said).Encode())))
+		return nil
+	case !errors.As(err, &refused) || refused.Status >= http.StatusInternalServerError:
+		return err
+	}
+	p := &uploadPage{Said: *said, Fault: refused.Detail}
+	for _, f := range asFilledIn(fieldErrors(refused)) {
+		p.Faults = append(p.Faults, f.Location+": "+f.Message)
+	}
+	return req.showUpload(refused.Status, p)
+}
+
+func fieldErrors(p *api.Problem) (out []redoubt.FieldError) {
+	for _, f := range p.Errors {
+		out = append(out, redoubt.FieldError{Location: f.Location, Message: f.Message})
+	}
+	return out
+}
+
+// typed is what was typed into the form, to find it there again.
+func typed(said *api.ImportQuery) url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{"project": said.Project, "ref": said.Ref, "commit": said.Commit, "category": said.Category} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	for name, set := range map[string]bool{"full": said.Full, "diff": said.Diff, "whole": said.Whole} {
+		if set {
+			q.Set(name, "true")
+		}
+	}
+	return q
+}
+
+// asCaller is the viewer as the Web API knows its callers.
+func (req *request) asCaller() (auth.Caller, error) {
+	var me redoubt.Member
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		me, err = tx.Member(ctx, req.viewer.User)
+		return err
+	})
+	still := func(ctx context.Context) error {
+		now, err := req.Viewers.Viewer(req.r.WithContext(ctx))
+		if err == nil && now.User == req.viewer.User && now.May(triager) {
+			return nil
+		}
+		return errors.Join(auth.ErrUnauthenticated, err)
+	}
+	return auth.ByPerson(req.viewer.Deployment, me, req.viewer.Actor(), still), err
+}
+
+// uploadedPage says what became of an upload.
+type uploadedPage struct {
+	api.ImportResponse
+	Rows    []uploadedRow
+	Project string // of the first, to upload more
+	Ref     string
+}
+
+// uploadedRow is what one source's reports did.
+type uploadedRow struct {
+	api.Import
+	Said  string         // why nothing changed; empty where it may have
+	Lists []uploadedList // of the project's findings of the branch
+}
+
+// uploadedList is how many findings of a product were in a report, with the address of
+// all that the branch has.
+type uploadedList struct {
+	Product product
+	Count   int64
+	Address string
+}
+
+// outcomesSaid says why an import changed nothing.
+var outcomesSaid = map[string]string{
+	"repeat":     "Exactly this was uploaded before: nothing changed.",
+	"late":       "A scan that started later counts already: this one is recorded, and changes no finding.",
+	"superseded": "The branch had this commit before and others since: this one is recorded, and changes no finding.",
+}
+
+// uploaded shows what became of an upload.
+func (req *request) uploaded() error {
+	if req.Uploads == nil {
+		return redoubt.ErrNotFound
+	}
+	p := &uploadedPage{}
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		p.ImportResponse, err = req.Uploads().UploadTaken(ctx, tx, req.r.PathValue("key"))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, i := range p.Imports {
+		row := uploadedRow{Import: i, Said: outcomesSaid[i.Outcome]}
+		held := map[redoubt.IssueType]int64{redoubt.SAST: i.Counts.Code, redoubt.SCA: i.Counts.SupplyChain, redoubt.Secrets: i.Counts.Secrets}
+		for _, one := range products {
+			if n := held[one.Type]; n > 0 {
+				row.Lists = append(row.Lists, uploadedList{one, n, req.to(one.Path + "?" + url.Values{"repos": {i.Project}, "ref": {i.Ref}}.Encode())})
+			}
+		}
+		p.Rows = append(p.Rows, row)
+		p.Project, p.Ref = i.Project, branch(i.Ref)
+	}
+	return req.show(http.StatusOK, pageView{Template: "uploaded", Title: "Uploaded", Section: "scans", Data: p})
+}
