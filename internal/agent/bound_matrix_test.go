@@ -130,49 +130,57 @@ var boundAsks = map[string][]asked{
 	"createException":            {{body: `{"target":"r","reason":"x","forever":true,"projects":["{name}"]}`}},
 	"getException":               plain,
 	"deleteException":            plain,
-	"createTickets":              {{body: `{"issue_ids":[{findingId}]}`}},
-	"linkTicket":                 {{body: `{"issue_ids":[{findingId}],"ticket_url":"https://t.example/browse/SEC-9"}`}},
-	"unlinkTicket":               {{body: `{"issue_ids":[{findingId}]}`}},
-	"listTickets":                plain,
-	"getTicket":                  plain,
-	"deleteTicket":               plain,
-	"listVEXDocuments":           plain,
-	"getVEXDocument":             plain,
-	"acceptVEXDocument":          {{body: `{}`}},
-	"refuseVEXDocument":          {{body: `{}`}},
-	"deleteVEXDocument":          plain,
-	"listConnections":            plain,
-	"createConnection":           {{body: `{"kind":"git","name":"x","base_url":"https://git.example/x"}`}},
-	"getConnection":              plain,
-	"updateConnection":           {{body: `{}`}},
-	"deleteConnection":           plain,
-	"testConnection":             plain,
-	"listRepositories":           plain,
-	"followRepositories":         {{body: `{"names":["{name}"]}`}},
-	"unfollowRepositories":       {{body: `{"names":["{name}"]}`}},
-	"listDeliveries":             plain,
-	"listRuns":                   {{query: "?project={name}"}, {query: "?project={oldName}"}},
-	"startRun":                   {{body: `{"project":"{name}"}`}, {body: `{"project":"{oldName}"}`}},
-	"getRun":                     plain,
-	"getRunLog":                  plain,
-	"cancelRun":                  plain,
-	"retryRun":                   plain,
-	"listRunners":                plain,
-	"revokeRunner":               plain,
-	"listSavedViews":             plain,
-	"createSavedView":            {{body: `{"name":"x","issue_type":"sast","shared":true}`}},
-	"getSavedView":               plain,
-	"updateSavedView":            {{body: `{}`}},
-	"deleteSavedView":            plain,
-	"listNotificationRules":      plain,
-	"createNotificationRule":     {{body: `{"name":"x","events":["new_finding"],"channel":"webhook","url":"https://hooks.example"}`}},
-	"getNotificationRule":        plain,
-	"updateNotificationRule":     {{body: `{}`}},
-	"deleteNotificationRule":     plain,
-	"testNotificationRule":       plain,
-	"rotateNotificationSecret":   plain,
-	"listNotifications":          plain,
-	"resendNotification":         plain,
+	"createTickets": {
+		{body: `{"issue_ids":[{findingId}]}`},
+		{body: `{"issue_ids":[{ownFindingId}],"tracker_project":"{trackerName}"}`},
+		{body: `{"issue_ids":[{ownFindingId}],"connection":"{connectionName}","tracker_project":"{trackerName}"}`},
+		{body: `{"issue_ids":[{ownFindingId}],"connection":"{connectionName}"}`},
+	},
+	"linkTicket": {
+		{body: `{"issue_ids":[{findingId}],"ticket_url":"https://t.example/browse/SEC-9"}`},
+		{body: `{"issue_ids":[{linkedFindingId}],"ticket_url":"https://git.example/{trackerName}/issues/9"}`},
+	},
+	"unlinkTicket":             {{body: `{"issue_ids":[{findingId}]}`}},
+	"listTickets":              plain,
+	"getTicket":                plain,
+	"deleteTicket":             plain,
+	"listVEXDocuments":         plain,
+	"getVEXDocument":           plain,
+	"acceptVEXDocument":        {{body: `{}`}},
+	"refuseVEXDocument":        {{body: `{}`}},
+	"deleteVEXDocument":        plain,
+	"listConnections":          plain,
+	"createConnection":         {{body: `{"kind":"git","name":"x","base_url":"https://git.example/x"}`}},
+	"getConnection":            plain,
+	"updateConnection":         {{body: `{}`}},
+	"deleteConnection":         plain,
+	"testConnection":           plain,
+	"listRepositories":         plain,
+	"followRepositories":       {{body: `{"names":["{name}"]}`}},
+	"unfollowRepositories":     {{body: `{"names":["{name}"]}`}},
+	"listDeliveries":           plain,
+	"listRuns":                 {{query: "?project={name}"}, {query: "?project={oldName}"}},
+	"startRun":                 {{body: `{"project":"{name}"}`}, {body: `{"project":"{oldName}"}`}},
+	"getRun":                   plain,
+	"getRunLog":                plain,
+	"cancelRun":                plain,
+	"retryRun":                 plain,
+	"listRunners":              plain,
+	"revokeRunner":             plain,
+	"listSavedViews":           plain,
+	"createSavedView":          {{body: `{"name":"x","issue_type":"sast","shared":true}`}},
+	"getSavedView":             plain,
+	"updateSavedView":          {{body: `{}`}},
+	"deleteSavedView":          plain,
+	"listNotificationRules":    plain,
+	"createNotificationRule":   {{body: `{"name":"x","events":["new_finding"],"channel":"webhook","url":"https://hooks.example"}`}},
+	"getNotificationRule":      plain,
+	"updateNotificationRule":   {{body: `{}`}},
+	"deleteNotificationRule":   plain,
+	"testNotificationRule":     plain,
+	"rotateNotificationSecret": plain,
+	"listNotifications":        plain,
+	"resendNotification":       plain,
 }
 
 // hidden are the ways to name a project that a token bound to platform/** may not
@@ -227,6 +235,9 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		if err != nil {
 			return err
 		}
+		if err := hostedAs(ctx, tx, c, "platform/shop", shop); err != nil {
+			return err
+		}
 		rule, err := tx.AddNotificationRule(ctx, redoubt.NotificationRule{Name: "theirs", Channel: redoubt.ChannelSlack}, func(int64) ([]byte, error) { return nil, nil })
 		ruleID = rule.ID
 		if err != nil {
@@ -237,18 +248,24 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		return err
 	})
 	scan := fmt.Sprint(w.scans()[0].ID)
-	fixed := map[string][]string{"platform": {"linux"}, "deployment": {"acme"}, "deploymentId": {fmt.Sprint(w.deployment.ID)}, "deploymentSlug": {"acme"}, "advisoryId": {"CVE-1"}, "taskToken": {"none"}}
+	w.scanAs(w.token, claim{name: "platform/own"})
+	own := w.read(fmt.Sprint(`SELECT MIN(id) FROM finding WHERE project_id = `, w.named("platform/own").ID))
+	linked := w.read(fmt.Sprint(`SELECT MAX(id) FROM finding WHERE project_id = `, w.named("platform/own").ID))
+	w.ok("POST", "/api/v1/deployments/acme/tickets/link", []byte(`{"issue_ids":[`+linked[0]+`],"ticket_url":"https://t.example/browse/SEC-7"}`))
+	fixed := map[string][]string{"platform": {"linux"}, "deployment": {"acme"}, "deploymentId": {fmt.Sprint(w.deployment.ID)}, "deploymentSlug": {"acme"}, "advisoryId": {"CVE-1"}, "taskToken": {"none"}, "ownFindingId": own, "linkedFindingId": linked}
 	theirs = map[string][]string{
 		"name": {"secret/shop", "SECRET/shop"}, "oldName": {"platform/old"}, "projectName": {"secret/shop", "platform/old"}, "repoID": {"777"}, "url": {repoURL, repoURL + "/", "git@github.com:acme/gateway.git"},
 		"repositoryId": {fmt.Sprint(shop.ID)}, "findingId": finding, "scanId": {scan}, "uniqueId": {"their-run"},
 		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "exceptionId": {fmt.Sprint(exceptionID)}, "documentId": {fmt.Sprint(documentID)}, "ticketId": {fmt.Sprint(ticketID)}, "policy": {"secret"}, "rule": {"nothing"}, "runId": {fmt.Sprint(runID)},
 		"connectionId": {fmt.Sprint(connectionID)}, "runnerId": {fmt.Sprint(runnerID)}, "notificationRuleId": {fmt.Sprint(ruleID)}, "savedViewId": {fmt.Sprint(viewID)}, "notificationId": {"1"},
+		"trackerName": {"platform/shop", "secret/shop"}, "connectionName": {"second-host"},
 	}
 	nobodys = map[string][]string{
 		"name": {"secret/none", "SECRET/none"}, "oldName": {"platform/none"}, "projectName": {"secret/none", "platform/none"}, "repoID": {"4711"}, "url": {"https://github.com/acme/none", "https://github.com/acme/none/", "git@github.com:acme/none.git"},
 		"repositoryId": {"4000000000"}, "findingId": {"4000000000"}, "scanId": {"4000000000"}, "uniqueId": {"nobodys-run"},
 		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "exceptionId": {"4000000"}, "documentId": {"4000000"}, "ticketId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"}, "runId": {"4000000000"},
 		"connectionId": {"4000000000"}, "runnerId": {"4000000000"}, "notificationRuleId": {"4000000000"}, "savedViewId": {"4000000000"}, "notificationId": {"4000000000"},
+		"trackerName": {"platform/none", "secret/none"}, "connectionName": {"unheard-of"},
 	}
 	for name, values := range fixed {
 		theirs[name], nobodys[name] = values, values
@@ -334,6 +351,7 @@ func TestABoundTokenSeesNoTraceOfOthers(t *testing.T) {
 		}
 		w.same("rows of the project after "+key, before, watch())
 	}
+	w.same("tickets that others' trackers are asked for", []string{"0"}, w.read(`SELECT COUNT(*) FROM ticket WHERE connection_id <> 0`))
 }
 
 // watch returns what reads all rows that are a project's.

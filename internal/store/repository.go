@@ -29,6 +29,18 @@ func (tx *Tx) Repository(ctx context.Context, projectID int64) (redoubt.Reposito
 	return tx.repositoryWhere(ctx, `AND project_id = $2 AND project_id <> 0`, projectID)
 }
 
+// RepositoriesOf finds the repositories that projects are, by project; those that are none
+// are not in the answer.
+func (tx *Tx) RepositoriesOf(ctx context.Context, projectIDs []int64) (map[int64]redoubt.Repository, error) {
+	in, arg := tx.in("project_id", 2, projectIDs)
+	list, err := many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 AND project_id <> 0 AND `+in, arg)
+	of := make(map[int64]redoubt.Repository, len(list))
+	for _, r := range list {
+		of[r.ProjectID] = r
+	}
+	return of, err
+}
+
 // RepositoryByID finds a repository by its own id.
 func (tx *Tx) RepositoryByID(ctx context.Context, id int64) (redoubt.Repository, error) {
 	return tx.repositoryWhere(ctx, `AND id = $2`, id)

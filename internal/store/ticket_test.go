@@ -346,61 +346,6 @@ func TestFailedTicketsKeepTheirPlace(t *testing.T) {
 	})
 }
 
-// TestLinksReadOnlyWhatTheirMakerSees links to addresses in trackers that the deployment's
-// credentials reach.
-func TestLinksReadOnlyWhatTheirMakerSees(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		d := newTenant(t, s)
-		c, jira := d.connection("gitea"), d.jira("jira")
-		var own redoubt.Project
-		for _, r := range d.tell(c, told("1", "acme/own"), told("2", "acme/hidden"), told("3", "acme/nobody")) {
-			if r.FullName != "acme/nobody" {
-				if p := d.take(r); r.FullName == "acme/own" {
-					own = p
-				}
-			}
-		}
-		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
-		})
-		f := d.written(d.findings(own, 1, nil))
-		link := func(address string, globs redoubt.ProjectGlobs) (t redoubt.Ticket) {
-			d.update(func(ctx context.Context, tx *store.Tx) error {
-				out, err := ticket.Link(ctx, tx, ticket.Target{URL: address, Globs: globs}, f)
-				t = out.Ticket
-				return err
-			})
-			return t
-		}
-		bound := redoubt.ProjectGlobs{"acme/own"}
-		for _, x := range []struct {
-			address string
-			globs   redoubt.ProjectGlobs
-			want    int64
-		}{
-			{"https://git.example/acme/own/issues/1", bound, c.ID},
-			{"https://git.example/acme/hidden/issues/1", bound, 0},
-			{"https://git.example/acme/hidden/issues/2", nil, c.ID},
-			{"https://git.example/acme/nobody/issues/1", nil, 0},
-			{"https://git.example/acme/../issues/1", nil, 0},
-			{"https://git.example/acme/own%3F/issues/1", nil, 0},
-			{"https://jira.example/browse/SEC-1", bound, jira.ID},
-			{"https://jira.example/browse/HR-1", nil, 0},
-		} {
-			same(t, x.address, link(x.address, x.globs).ConnectionID, x.want)
-		}
-
-		hidden := d.written(d.findings(d.project("acme/other"), 1, nil))
-		others := d.link(sec1, hidden...).Ticket
-		mine := link(sec1, bound)
-		if mine.ID == others.ID || mine.URL != sec1 {
-			t.Errorf("a bound caller is given the ticket of others: %+v", mine)
-		}
-		same(t, "linked again", link(sec1, bound).ID, mine.ID)
-		same(t, "by who sees all", link(sec1, nil).ID, others.ID)
-	})
-}
-
 // TestLinkingAgainReachesATracker links to an address whose tracker was connected since.
 func TestLinkingAgainReachesATracker(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -117,11 +117,14 @@ func visible(ctx context.Context, s Store, address string, globs redoubt.Project
 // reach finds the connection that reaches the tracker of an address, so that its state is
 // read back: with the deployment's credential, so only where the caller may look.
 func reach(ctx context.Context, s Store, t *redoubt.Ticket, globs redoubt.ProjectGlobs) error {
-	list, err := s.Connections(ctx)
-	if err != nil || t.Key == "" {
+	if t.Key == "" {
+		return nil
+	}
+	at, err := newPlaces(ctx, s, globs, nil)
+	if err != nil {
 		return err
 	}
-	for _, c := range list {
+	for _, c := range at.connections {
 		if !c.Kind.HasIssues() || !strings.HasPrefix(t.URL, c.BaseURL+"/") {
 			continue
 		}
@@ -129,25 +132,12 @@ func reach(ctx context.Context, s Store, t *redoubt.Ticket, globs redoubt.Projec
 		if u, err := url.Parse(c.BaseURL); err == nil {
 			project = strings.TrimPrefix(project, strings.TrimPrefix(u.Path+"/", "/"))
 		}
-		if may, err := mayRead(ctx, s, c, project, globs); err != nil || may {
+		if may, err := at.mayRead(ctx, c, project); err != nil || may {
 			t.ConnectionID, t.Project = c.ID, project
 			return err
 		}
 	}
 	return nil
-}
-
-// mayRead reports whether states of a tracker's project are read for a caller: of a
-// repository that is a project which it sees, and of the project of Jira that is set.
-func mayRead(ctx context.Context, s Store, c redoubt.Connection, project string, globs redoubt.ProjectGlobs) (bool, error) {
-	if c.Kind == redoubt.HostJira {
-		setting, err := s.TicketSetting(ctx)
-		return setting.ConnectionID == c.ID && setting.Project == project, err
-	}
-	known, err := s.Repositories(ctx, c.ID)
-	return slices.ContainsFunc(known, func(r redoubt.Repository) bool {
-		return r.ProjectID != 0 && strings.EqualFold(r.FullName, project) && globs.Allows(r.FullName)
-	}), err
 }
 
 // attach has a ticket be about findings, and no other ticket about them, and returns

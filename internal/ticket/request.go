@@ -23,8 +23,8 @@ type Request struct {
 	// setting, and then the repository of each finding's project.
 	Connection string
 	Project    string
-	// Bound says that the caller sees some projects alone: then Project names one of those
-	// that its globs allow.
+	// Globs are those that the caller is bound to: then the place is one that they reach
+	// (see places).
 	Globs redoubt.ProjectGlobs
 }
 
@@ -64,10 +64,17 @@ func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 		}
 	}
 	open, out.Left = newest(open, r.Limit)
+	if len(open) == 0 {
+		return out, nil
+	}
+	where, err := newPlaces(ctx, s, r.Globs, open)
+	if err != nil {
+		return out, err
+	}
 	again, fresh := byFailed(open, had)
 	for _, group := range append(again, grouped(fresh, r.Group)...) {
 		was := had[group[0].LineageID]
-		at, err := r.place(ctx, s, group[0].ProjectID, was)
+		at, err := r.place(ctx, where, group[0].ProjectID, was)
 		ids := idsOf(group)
 		if invalid, is := errors.AsType[*redoubt.InvalidError](err); is {
 			out.Failed = append(out.Failed, Group{IDs: ids, Reason: invalid.Fields[0].Message})
@@ -167,99 +174,6 @@ func request(ctx context.Context, s Store, at redoubt.Ticket, group []redoubt.Fi
 		err = s.QueueTicket(ctx, t.ID)
 	}
 	return t.ID, err
-}
-
-// place finds where a ticket about findings of a project is made: where it is named, or
-// where one that is tried again was to be made, as long as that is there, or else where the
-// setting says. That it cannot be made is a redoubt.InvalidError, for people.
-func (r Request) place(ctx context.Context, s Store, projectID int64, was redoubt.Ticket) (t redoubt.Ticket, err error) {
-	setting, err := s.TicketSetting(ctx)
-	if err != nil {
-		return t, err
-	}
-	own, err := s.Repository(ctx, projectID)
-	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
-		return t, err
-	}
-	list, err := s.Connections(ctx)
-	if err != nil {
-		return t, err
-	}
-	if r.Connection == "" && r.Project == "" {
-		there, err := stillThere(ctx, s, list, was)
-		if err != nil {
-			return t, err
-		}
-		if there {
-			setting.ConnectionID, setting.Project = was.ConnectionID, was.Project
-		}
-	}
-	c, err := r.connection(list, cmp.Or(setting.ConnectionID, own.ConnectionID))
-	if err != nil {
-		return t, err
-	}
-	t = redoubt.Ticket{ConnectionID: c.ID, Project: r.Project}
-	if t.Project == "" && c.ID == setting.ConnectionID {
-		t.Project = setting.Project
-	}
-	if c.Kind == redoubt.HostJira {
-		if !redoubt.IsJiraProject(t.Project) {
-			return t, redoubt.Invalid("project", "Name the project of Jira, as SEC, or set one with redoubt connection tickets.")
-		}
-		return t, nil
-	}
-	return r.repository(ctx, s, t, c, own, setting)
-}
-
-// stillThere reports whether the place where a ticket was to be made is there.
-func stillThere(ctx context.Context, s Store, list []redoubt.Connection, was redoubt.Ticket) (bool, error) {
-	i := slices.IndexFunc(list, func(c redoubt.Connection) bool { return c.ID == was.ConnectionID })
-	if i < 0 || list[i].Kind == redoubt.HostJira {
-		return i >= 0, nil
-	}
-	known, err := s.Repositories(ctx, was.ConnectionID)
-	return slices.ContainsFunc(known, func(x redoubt.Repository) bool { return strings.EqualFold(x.FullName, was.Project) }), err
-}
-
-// connection is the one that is named, or else the one with the id.
-func (r Request) connection(list []redoubt.Connection, otherwise int64) (redoubt.Connection, error) {
-	i := slices.IndexFunc(list, func(c redoubt.Connection) bool {
-		return r.Connection != "" && c.Name == r.Connection || r.Connection == "" && c.ID == otherwise
-	})
-	switch {
-	case i < 0 && r.Connection != "":
-		return redoubt.Connection{}, redoubt.Invalid("connection", "There is no connection called %.100q.", r.Connection)
-	case i < 0:
-		return redoubt.Connection{}, redoubt.Invalid("connection",
-			"No tracker is set: the project is no repository of a connection. Set one with redoubt connection tickets, or link a ticket that is there.")
-	case !list[i].Kind.HasIssues():
-		return redoubt.Connection{}, redoubt.Invalid("connection", "The connection %s is a plain remote of git, which keeps no issues.", list[i].Name)
-	}
-	return list[i], nil
-}
-
-// repository holds a ticket to a repository that the connection sees: the project's own,
-// the one that the setting names, or another project's.
-func (r Request) repository(ctx context.Context, s Store, t redoubt.Ticket, c redoubt.Connection, own redoubt.Repository, setting redoubt.TicketSetting) (redoubt.Ticket, error) {
-	if t.Project == "" && own.ConnectionID == c.ID {
-		t.Project = own.FullName
-	}
-	list, err := s.Repositories(ctx, c.ID)
-	if err != nil {
-		return t, err
-	}
-	i := slices.IndexFunc(list, func(x redoubt.Repository) bool { return strings.EqualFold(x.FullName, t.Project) })
-	allowed := i >= 0 && (list[i].ProjectID != 0 && r.Globs.Allows(list[i].FullName) || r.Project == "")
-	switch {
-	case t.Project == "":
-		return t, redoubt.Invalid("project", "The project is no repository of the connection %s: name the repository that is to have the ticket.", c.Name)
-	case !allowed:
-		return t, redoubt.Invalid("project", "%.200s is no repository that is a project here.", t.Project)
-	case TellsEverybody(c, list[i], setting):
-		return t, redoubt.Invalid("project", "%s", PublicReason(t.Project))
-	}
-	t.Project = list[i].FullName
-	return t, nil
 }
 
 // TellsEverybody reports whether an issue of a repository would tell everybody, and nobody

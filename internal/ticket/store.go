@@ -25,9 +25,12 @@ type Store interface {
 	Annotate(ctx context.Context, lineageID int64, edit func(*redoubt.Annotations)) error
 	// Connections lists the deployment's connections.
 	Connections(ctx context.Context) ([]redoubt.Connection, error)
-	// Repository finds the repository that a project is, Repositories what a connection sees.
-	Repository(ctx context.Context, projectID int64) (redoubt.Repository, error)
+	// RepositoriesOf finds the repositories that projects are, by project; Repositories what
+	// a connection sees.
+	RepositoriesOf(ctx context.Context, projectIDs []int64) (map[int64]redoubt.Repository, error)
 	Repositories(ctx context.Context, connectionID int64) ([]redoubt.Repository, error)
+	// Project reads a project by its id.
+	Project(ctx context.Context, id int64) (redoubt.Project, error)
 
 	TicketSetting(ctx context.Context) (redoubt.TicketSetting, error)
 	Ticket(ctx context.Context, id int64) (redoubt.Ticket, error)

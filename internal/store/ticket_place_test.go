@@ -1,0 +1,162 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/ticket"
+)
+
+func (d tenant) rename(p redoubt.Project, name string) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.RenameProject(ctx, p.ID, name)
+		return err
+	})
+}
+
+// TestABoundCallerPlacesTicketsInItsProjects asks for tickets in trackers that the
+// deployment's credentials reach, as one who sees some projects alone: what counts is what
+// a project is called here.
+func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		c, jira := d.connection("gitea"), d.jira("jira")
+		var list []redoubt.Repository
+		for i, name := range []string{"open/x", "open/y", "other/mine"} {
+			r := told(fmt.Sprint(i+1), name)
+			r.Private = true
+			list = append(list, r)
+		}
+		now := d.tell(c, list...)
+		hidden, own, mine := d.take(now[0]), d.take(now[1]), d.take(now[2])
+		d.rename(hidden, "secret/x")
+		d.rename(mine, "open/mine")
+		f := d.written(d.findings(own, 40, func(i int, w *redoubt.FindingWrite) { w.RuleName = fmt.Sprint("rule-", i) }))
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: c.ID})
+		})
+		globs := redoubt.ProjectGlobs{"open/**"}
+		next := 0
+		place := func(r ticket.Request) string {
+			r.Findings = f[next : next+1]
+			next++
+			out := d.ask(r)
+			if len(out.Failed) > 0 {
+				return "refused: " + strings.NewReplacer("open/x", "X", "open/none", "X", "HR", "X", "jira", "C", "none", "C").Replace(out.Failed[0].Reason)
+			}
+			return d.ticket(out.Requested[0].TicketID).Project
+		}
+		const none = "refused: X is no repository that is a project here."
+		for name, x := range map[string]struct {
+			ask  ticket.Request
+			want string
+		}{
+			"its own":                        {ticket.Request{Globs: globs}, "open/y"},
+			"its own, named":                 {ticket.Request{Globs: globs, Project: "open/y"}, "open/y"},
+			"a name of the host of another":  {ticket.Request{Globs: globs, Project: "open/x"}, none},
+			"by the connection too":          {ticket.Request{Globs: globs, Connection: "gitea", Project: "open/x"}, none},
+			"one that nobody has":            {ticket.Request{Globs: globs, Project: "open/none"}, none},
+			"its own by a name of the host":  {ticket.Request{Globs: globs, Project: "other/mine"}, "other/mine"},
+			"unbound":                        {ticket.Request{Project: "open/x"}, "open/x"},
+			"a tracker that is not set":      {ticket.Request{Globs: globs, Connection: "jira", Project: "HR"}, `refused: There is no connection called "C".`},
+			"a tracker that nobody has":      {ticket.Request{Globs: globs, Connection: "none", Project: "HR"}, `refused: There is no connection called "C".`},
+			"a tracker that is not, unbound": {ticket.Request{Connection: "jira", Project: "HR"}, "HR"},
+		} {
+			same(t, name, place(x.ask), x.want)
+		}
+
+		ask := ticket.Request{Findings: f[next : next+1], Project: "open/x"}
+		asked := d.ask(ask).Requested
+		d.fail(asked...)
+		ask.Project, ask.Globs = "", globs
+		d.ask(ask)
+		same(t, "tried again by one who does not see the place", d.ticket(asked[0].TicketID).Project, "open/y")
+		next++
+
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
+		})
+		for name, x := range map[string]struct {
+			ask  ticket.Request
+			want string
+		}{
+			"the project of Jira that is set": {ticket.Request{Globs: globs}, "SEC"},
+			"that one, named":                 {ticket.Request{Globs: globs, Connection: "jira", Project: "SEC"}, "SEC"},
+			"another one of Jira":             {ticket.Request{Globs: globs, Project: "HR"}, "refused: This token is bound to projects: of Jira it may name the project that is set, and X is not that."},
+			"another one, unbound":            {ticket.Request{Project: "HR"}, "HR"},
+			"back to its own connection":      {ticket.Request{Globs: globs, Connection: "gitea"}, "open/y"},
+		} {
+			same(t, name, place(x.ask), x.want)
+		}
+	})
+}
+
+// TestLinksReadOnlyWhatTheirMakerSees links to addresses in trackers that the deployment's
+// credentials reach.
+func TestLinksReadOnlyWhatTheirMakerSees(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		c, jira := d.connection("gitea"), d.jira("jira")
+		var own redoubt.Project
+		for _, r := range d.tell(c, told("1", "acme/own"), told("2", "acme/hidden"), told("3", "acme/nobody"), told("4", "acme/own-once"), told("5", "acme/mine")) {
+			if r.FullName == "acme/nobody" {
+				continue
+			}
+			p := d.take(r)
+			switch r.FullName {
+			case "acme/own":
+				own = p
+			case "acme/own-once":
+				d.rename(p, "secret/own")
+			case "acme/mine":
+				d.rename(p, "acme/own-renamed")
+			}
+		}
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
+		})
+		f := d.written(d.findings(own, 1, nil))
+		link := func(address string, globs redoubt.ProjectGlobs) (t redoubt.Ticket) {
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				out, err := ticket.Link(ctx, tx, ticket.Target{URL: address, Globs: globs}, f)
+				t = out.Ticket
+				return err
+			})
+			return t
+		}
+		bound := redoubt.ProjectGlobs{"acme/own", "acme/own-*"}
+		for _, x := range []struct {
+			address string
+			globs   redoubt.ProjectGlobs
+			want    int64
+		}{
+			{"https://git.example/acme/own/issues/1", bound, c.ID},
+			{"https://git.example/acme/hidden/issues/1", bound, 0},
+			{"https://git.example/acme/own-once/issues/1", bound, 0},
+			{"https://git.example/acme/mine/issues/1", bound, c.ID},
+			{"https://git.example/acme/hidden/issues/2", nil, c.ID},
+			{"https://git.example/acme/nobody/issues/1", nil, 0},
+			{"https://git.example/acme/../issues/1", nil, 0},
+			{"https://git.example/acme/own%3F/issues/1", nil, 0},
+			{"https://jira.example/browse/SEC-1", bound, jira.ID},
+			{"https://jira.example/browse/HR-1", nil, 0},
+		} {
+			same(t, x.address, link(x.address, x.globs).ConnectionID, x.want)
+		}
+
+		hidden := d.written(d.findings(d.project("acme/other"), 1, nil))
+		others := d.link(sec1, hidden...).Ticket
+		mine := link(sec1, bound)
+		if mine.ID == others.ID || mine.URL != sec1 {
+			t.Errorf("a bound caller is given the ticket of others: %+v", mine)
+		}
+		same(t, "linked again", link(sec1, bound).ID, mine.ID)
+		same(t, "by who sees all", link(sec1, nil).ID, others.ID)
+	})
+}

@@ -1,0 +1,224 @@
+package ticket
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// places knows where tickets may be, of one caller, and reads what it needs of that once.
+//
+// Trackers are asked with the deployment's credential, so a caller that is bound to
+// projects reaches less with it than the credential does: the repositories of projects
+// that its globs allow, by the project's name, which need not be the host's; and of Jira,
+// whose projects are none of ours, the one that the deployment's setting names.
+type places struct {
+	store        Store
+	globs        redoubt.ProjectGlobs
+	setting      redoubt.TicketSetting
+	connections  []redoubt.Connection
+	own          map[int64]redoubt.Repository   // of the findings' projects
+	repositories map[int64][]redoubt.Repository // of the connections that were looked into
+	names        map[int64]string               // of the projects that were looked at
+}
+
+// newPlaces reads what tickets about findings need.
+func newPlaces(ctx context.Context, s Store, globs redoubt.ProjectGlobs, findings []redoubt.Finding) (p *places, err error) {
+	p = &places{store: s, globs: globs, repositories: map[int64][]redoubt.Repository{}, names: map[int64]string{}}
+	if p.setting, err = s.TicketSetting(ctx); err != nil {
+		return nil, err
+	}
+	if p.connections, err = s.Connections(ctx); err != nil || len(findings) == 0 {
+		return p, err
+	}
+	projects := make([]int64, len(findings))
+	for i, f := range findings {
+		projects[i] = f.ProjectID
+	}
+	slices.Sort(projects)
+	p.own, err = s.RepositoriesOf(ctx, slices.Compact(projects))
+	return p, err
+}
+
+// repository finds what a connection sees by its full name; the zero one is none.
+func (p *places) repository(ctx context.Context, connectionID int64, name string) (r redoubt.Repository, err error) {
+	list, known := p.repositories[connectionID]
+	if !known {
+		if list, err = p.store.Repositories(ctx, connectionID); err != nil {
+			return r, err
+		}
+		p.repositories[connectionID] = list
+	}
+	if i := slices.IndexFunc(list, func(x redoubt.Repository) bool { return strings.EqualFold(x.FullName, name) }); i >= 0 {
+		r = list[i]
+	}
+	return r, nil
+}
+
+// allows reports whether a repository is a project that the caller sees.
+func (p *places) allows(ctx context.Context, r redoubt.Repository) (bool, error) {
+	if r.ProjectID == 0 || len(p.globs) == 0 {
+		return r.ProjectID != 0, nil
+	}
+	name, known := p.names[r.ProjectID]
+	if !known {
+		project, err := p.store.Project(ctx, r.ProjectID)
+		if err != nil {
+			return false, err
+		}
+		name = project.Name
+		p.names[r.ProjectID] = name
+	}
+	return p.globs.Allows(name), nil
+}
+
+// mayRead reports whether states of a tracker's project are read for the caller: of a
+// repository that is a project which it sees, and of the project of Jira that is set.
+func (p *places) mayRead(ctx context.Context, c redoubt.Connection, project string) (bool, error) {
+	if c.Kind == redoubt.HostJira {
+		return p.setting.ConnectionID == c.ID && p.setting.Project == project, nil
+	}
+	r, err := p.repository(ctx, c.ID, project)
+	if err != nil {
+		return false, err
+	}
+	return p.allows(ctx, r)
+}
+
+// mayName reports whether the caller may say that a ticket is made in a tracker's project:
+// one that is bound writes where it reads.
+func (p *places) mayName(ctx context.Context, c redoubt.Connection, project string) (bool, error) {
+	if c.Kind == redoubt.HostJira && len(p.globs) == 0 {
+		return true, nil
+	}
+	return p.mayRead(ctx, c, project)
+}
+
+// reaches reports whether a bound caller may know of a connection: the one that is set,
+// those of the findings' projects, and the one that has the repository it names.
+func (p *places) reaches(ctx context.Context, c redoubt.Connection, project string) (bool, error) {
+	if len(p.globs) == 0 || c.ID == p.setting.ConnectionID {
+		return true, nil
+	}
+	for _, r := range p.own {
+		if r.ConnectionID == c.ID {
+			return true, nil
+		}
+	}
+	return p.mayRead(ctx, c, project)
+}
+
+// stillThere reports whether the place where a ticket was to be made is there, and one
+// that the caller may name.
+func (p *places) stillThere(ctx context.Context, was redoubt.Ticket) (bool, error) {
+	i := slices.IndexFunc(p.connections, func(c redoubt.Connection) bool { return c.ID == was.ConnectionID })
+	switch {
+	case i < 0:
+		return false, nil
+	case len(p.globs) > 0 || p.connections[i].Kind == redoubt.HostJira:
+		return p.mayName(ctx, p.connections[i], was.Project)
+	}
+	r, err := p.repository(ctx, was.ConnectionID, was.Project)
+	return r.ID != 0, err
+}
+
+// place finds where a ticket about findings of a project is made: where it is named, or
+// where one that is tried again was to be made, as long as that is there, or else where the
+// setting says. That it cannot be made is a redoubt.InvalidError, for people.
+func (r Request) place(ctx context.Context, p *places, projectID int64, was redoubt.Ticket) (t redoubt.Ticket, err error) {
+	setting, own := p.setting, p.own[projectID]
+	if r.Connection == "" && r.Project == "" {
+		there, err := p.stillThere(ctx, was)
+		if err != nil {
+			return t, err
+		}
+		if there {
+			setting.ConnectionID, setting.Project = was.ConnectionID, was.Project
+		}
+	}
+	otherwise := setting.ConnectionID
+	if otherwise == 0 {
+		otherwise = own.ConnectionID
+	}
+	c, err := r.connection(ctx, p, otherwise)
+	if err != nil {
+		return t, err
+	}
+	t = redoubt.Ticket{ConnectionID: c.ID, Project: r.Project}
+	if t.Project == "" && c.ID == setting.ConnectionID {
+		t.Project = setting.Project
+	}
+	if c.Kind == redoubt.HostJira {
+		return t, r.jira(ctx, p, c, t.Project)
+	}
+	if t.Project == "" && own.ConnectionID == c.ID {
+		t.Project = own.FullName
+	}
+	return r.repository(ctx, p, t, c)
+}
+
+// connection is the one that is named, or else the one with the id.
+func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c redoubt.Connection, err error) {
+	i := slices.IndexFunc(p.connections, func(c redoubt.Connection) bool {
+		return r.Connection != "" && c.Name == r.Connection || r.Connection == "" && c.ID == otherwise
+	})
+	known := i >= 0
+	if known && r.Connection != "" {
+		if known, err = p.reaches(ctx, p.connections[i], r.Project); err != nil {
+			return c, err
+		}
+	}
+	switch {
+	case !known && r.Connection != "":
+		return c, redoubt.Invalid("connection", "There is no connection called %.100q.", r.Connection)
+	case !known:
+		return c, redoubt.Invalid("connection",
+			"No tracker is set: the project is no repository of a connection. Set one with redoubt connection tickets, or link a ticket that is there.")
+	case !p.connections[i].Kind.HasIssues():
+		return c, redoubt.Invalid("connection", "The connection %s is a plain remote of git, which keeps no issues.", p.connections[i].Name)
+	}
+	return p.connections[i], nil
+}
+
+// jira holds a ticket to a project of Jira that the caller may name.
+func (r Request) jira(ctx context.Context, p *places, c redoubt.Connection, project string) error {
+	if !redoubt.IsJiraProject(project) {
+		return redoubt.Invalid("project", "Name the project of Jira, as SEC, or set one with redoubt connection tickets.")
+	}
+	if r.Project == "" {
+		return nil
+	}
+	may, err := p.mayName(ctx, c, project)
+	if err == nil && !may {
+		err = redoubt.Invalid("project", "This token is bound to projects: of Jira it may name the project that is set, and %.100s is not that.", project)
+	}
+	return err
+}
+
+// repository holds a ticket to a repository that the connection sees: the project's own,
+// the one that the setting names, or that of another project which the caller sees.
+func (r Request) repository(ctx context.Context, p *places, t redoubt.Ticket, c redoubt.Connection) (redoubt.Ticket, error) {
+	if t.Project == "" {
+		return t, redoubt.Invalid("project", "The project is no repository of the connection %s: name the repository that is to have the ticket.", c.Name)
+	}
+	at, err := p.repository(ctx, c.ID, t.Project)
+	if err != nil {
+		return t, err
+	}
+	allowed := at.ID != 0
+	if r.Project != "" {
+		if allowed, err = p.allows(ctx, at); err != nil {
+			return t, err
+		}
+	}
+	switch {
+	case !allowed:
+		return t, redoubt.Invalid("project", "%.200s is no repository that is a project here.", t.Project)
+	case TellsEverybody(c, at, p.setting):
+		return t, redoubt.Invalid("project", "%s", PublicReason(t.Project))
+	}
+	t.Project = at.FullName
+	return t, nil
+}
