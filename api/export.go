@@ -13,7 +13,7 @@ type ExportFindingsQuery struct {
 }
 
 // FindingsSelection selects findings of several issue types: the filters of the
-// listing, and of secrets.
+// listing, of bulk triage and of secrets.
 type FindingsSelection struct {
 	IssueType          []string       `query:"issue_type,explode" enum:"sast,sca,secrets" doc:"Code (sast), supply chain (sca), secrets. Default: all. A filter that only one of them has needs it alone."`
 	Since              float64        `query:"since" doc:"Epoch seconds; only findings relevant since then or later. Default: all."`
@@ -24,11 +24,11 @@ type FindingsSelection struct {
 	TriageReasons      []string       `query:"triage_reasons,explode" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Only findings ignored for one of these reasons."`
 	Severities         []string       `query:"severities,explode" enum:"low,medium,high,critical" doc:"Only these severities."`
 	Ref                string         `query:"ref" maxLength:"512" doc:"Only findings on this ref, full or short; _default sets no filter."`
-	Policies           []string       `query:"policies,explode" enum:"rule-board-audit,rule-board-pr-comments,rule-board-block" doc:"Only findings of rules in these modes now: monitor, comment, block. Code only."`
-	Rules              []string       `query:"rules,explode" doc:"Only findings of these rules. Code only."`
-	Categories         []string       `query:"categories,explode" doc:"Only findings of these categories. Code only."`
-	Confidence         []string       `query:"confidence,explode" enum:"low,medium,high" doc:"Only these confidences. Code only."`
-	AutotriageVerdict  string         `query:"autotriage_verdict" enum:"true_positive,false_positive" doc:"Only findings with this verdict of the assistant. Code only."`
+	Policies           []string       `query:"policies,explode" enum:"rule-board-audit,rule-board-pr-comments,rule-board-block" doc:"Only findings of rules in these modes now: monitor, comment, block."`
+	Rules              []string       `query:"rules,explode" doc:"Only findings of these rules."`
+	Categories         []string       `query:"categories,explode" doc:"Only findings of these categories."`
+	Confidence         []string       `query:"confidence,explode" enum:"low,medium,high" doc:"Only these confidences."`
+	AutotriageVerdict  string         `query:"autotriage_verdict" enum:"true_positive,false_positive" doc:"Only findings with this verdict of the assistant."`
 	ComponentTags      []string       `query:"component_tags,explode" doc:"Only findings in components with these tags."`
 	Exposures          []string       `query:"exposures,explode" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Only these reachabilities. Supply chain only."`
 	Transitivities     []string       `query:"transitivities,explode" enum:"direct,transitive,unknown" doc:"Only dependencies of these kinds. Supply chain only."`
@@ -38,19 +38,10 @@ type FindingsSelection struct {
 	Due                []string       `query:"due,explode" enum:"overdue,7d,30d,later,none" doc:"Only findings that are overdue, due within 7 or 30 days from today (UTC), due later, or have no due date."`
 	DueBefore          string         `query:"due_before" format:"date" doc:"Only findings that are due before this day, in UTC."`
 	SecretTypes        []string       `query:"secret_types,explode" doc:"Only these kinds of credentials. Secrets only."`
-	ValidationState    []string       `query:"validation_state,explode" enum:"no_validator,confirmed_valid,confirmed_invalid,validation_error" doc:"Only credentials of which this is known. Secrets only."`
+	ValidationState    []string       `query:"validation_state,explode" enum:"no_validator,confirmed_valid,confirmed_invalid,validation_error,valid,invalid" doc:"Only credentials of which this is known. Secrets only."`
+	IncludeHistorical  Optional[bool] `query:"include_historical" doc:"false leaves out what is in the history of the code alone. Default: true. Secrets only."`
 	View               int64          `query:"view" minimum:"0" doc:"Id of a saved view whose filters are taken. No other filter goes beside it; issue_type is the view's, or absent."`
-}
-
-// Listing is the part of the query that the listing has too, for one issue type.
-func (q FindingsSelection) Listing(issueType string) FindingsQuery {
-	return FindingsQuery{
-		IssueType: issueType, Since: q.Since, Dedup: q.Dedup, Repos: q.Repos, RepositoryIDs: q.RepositoryIDs,
-		Status: q.Status, TriageReasons: q.TriageReasons, Severities: q.Severities, Ref: q.Ref, Policies: q.Policies, Rules: q.Rules,
-		Categories: q.Categories, Confidence: q.Confidence, AutotriageVerdict: q.AutotriageVerdict, ComponentTags: q.ComponentTags,
-		Exposures: q.Exposures, Transitivities: q.Transitivities, IsMalicious: q.IsMalicious, ClickToFixPRStates: q.ClickToFixPRStates,
-		Assignees: q.Assignees, Due: q.Due, DueBefore: q.DueBefore,
-	}
+	FurtherFilters
 }
 
 // ExportFindings hands over all findings that the query selects, as they come:

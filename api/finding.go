@@ -1,7 +1,7 @@
 package api
 
-// FindingsQuery are the 21 parameters of listing findings, and our assignees
-// and due dates.
+// FindingsQuery are the 21 parameters of listing findings, our assignees and due
+// dates, and what bulk triage filters by beside.
 // Lists may be sent as repos=a&repos=b, repos=a,b, repos[]=a or repos[0]=a.
 type FindingsQuery struct {
 	IssueType          string         `query:"issue_type" enum:"sast,sca" default:"sast" doc:"Code (sast) or supply-chain (sca) findings."`
@@ -30,6 +30,32 @@ type FindingsQuery struct {
 	DueBefore          string         `query:"due_before" format:"date" doc:"Only findings that are due before this day, in UTC (an extension)."`
 	View               int64          `query:"view" minimum:"0" doc:"Id of a saved view whose filters and order are taken. No other filter goes beside it, and issue_type is the view's (an extension)."`
 	Sort               string         `query:"sort" enum:"newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" doc:"Order: by age, severity (risk: the highest first), due date (due: the nearest first), or, of the supply chain alone, by EPSS score, known exploitation or reachability. Equal ones are newest first. Default: newest, or that of the view (an extension)."`
+	FurtherFilters
+}
+
+// FurtherFilters are filters that the contract gives bulk triage alone, and two that
+// groups of counts need.
+type FurtherFilters struct {
+	ProjectTags          []string       `query:"project_tags,explode" doc:"Only projects with one of these tags, in any case (an extension)."`
+	RepositoryVisibility []string       `query:"repository_visibility,explode" enum:"public,private,unknown" doc:"Only repositories that these can see (an extension)."`
+	PolicyMode           []string       `query:"policy_mode,explode" enum:"monitor,comment,block" doc:"Only findings of rules in these modes now, as policies in other words (an extension)."`
+	Ruleset              []string       `query:"ruleset,explode" doc:"Only findings of rules of these rulesets (an extension)."`
+	ProOnly              Optional[bool] `query:"pro_only" doc:"true: only findings that need advanced analysis; false: all others. Code only (an extension)."`
+	Dependencies         []string       `query:"dependencies,explode" doc:"Only findings about these packages. Supply chain only (an extension)."`
+	EPSSProbability      []string       `query:"epss_probability,explode" enum:"high,medium,low,none" doc:"high from 0.5, medium from 0.1, low below, none without a score. Supply chain only (an extension)."`
+	KnownExploited       Optional[bool] `query:"known_exploited" doc:"true: only vulnerabilities that are known to be exploited; false: all others. Supply chain only (an extension)."`
+	SeverityUnrated      Optional[bool] `query:"severity_unrated" doc:"true: only vulnerabilities whose severity nobody told; false: all others. Supply chain only (an extension)."`
+}
+
+// Selection is the query as one of several issue types, without its page.
+func (q FindingsQuery) Selection() FindingsSelection {
+	return FindingsSelection{
+		IssueType: []string{q.IssueType}, Since: q.Since, Dedup: q.Dedup, Repos: q.Repos, RepositoryIDs: q.RepositoryIDs,
+		Status: q.Status, TriageReasons: q.TriageReasons, Severities: q.Severities, Ref: q.Ref, Policies: q.Policies, Rules: q.Rules,
+		Categories: q.Categories, Confidence: q.Confidence, AutotriageVerdict: q.AutotriageVerdict, ComponentTags: q.ComponentTags,
+		Exposures: q.Exposures, Transitivities: q.Transitivities, IsMalicious: q.IsMalicious, ClickToFixPRStates: q.ClickToFixPRStates,
+		Assignees: q.Assignees, Due: q.Due, DueBefore: q.DueBefore, FurtherFilters: q.FurtherFilters,
+	}
 }
 
 // ListFindingsResponse is one page of findings, newest first. Both members are

@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -17,7 +15,6 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/export"
 )
 
 // desk is what the commands take that people run at their desk: they speak to a
@@ -107,31 +104,33 @@ func (d desk) print(a *app, columns string, rows [][]string, items any) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(items)
 	case "csv":
-		return writeCSV(exact(a.out), strings.Fields(strings.ToLower(columns)), rows)
+		out, err := newCSVList(exact(a.out), columns)
+		for _, row := range rows {
+			err = errors.Join(err, out.add(listItem{row: row}))
+		}
+		return errors.Join(err, out.end(true))
 	}
 	return table(a.out, columns, rows)
 }
 
-// writeCSV writes rows that a spreadsheet opens without running anything: what
-// it would take for a formula begins with an apostrophe, whatever it splits by.
-func writeCSV(to io.Writer, columns []string, rows [][]string) error {
-	w := csv.NewWriter(to)
-	if err := w.Write(columns); err != nil {
-		return err
+// project finds the project that a flag names, in any case: an old name leads to it.
+func (d desk) project(a *app, client *api.Client, deployment, name string) (*api.Project, error) {
+	answer, err := client.GetProject(a.ctx, deployment, name)
+	if err == nil {
+		return &answer.Project, nil
 	}
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			if cell != "-" { // which says "none" to people
-				cells[i] = export.Harmless(cell)
-			}
+	if p, ok := errors.AsType[*api.Problem](err); !ok || p.Status != http.StatusNotFound {
+		return nil, err
+	}
+	for p, err := range client.Projects(a.ctx, deployment, api.ProjectsQuery{PageSize: 1000}) {
+		if err != nil {
+			return nil, err
 		}
-		if err := w.Write(cells); err != nil {
-			return err
+		if strings.EqualFold(p.Name, name) {
+			return &p, nil
 		}
 	}
-	w.Flush()
-	return w.Error()
+	return nil, fmt.Errorf("there is no project %q that you may see; redoubt projects shows what there is", name)
 }
 
 // keptLogin is what redoubt login keeps. A token that was made by hand is there alone;

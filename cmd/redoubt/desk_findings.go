@@ -2,9 +2,7 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,115 +17,8 @@ type findingsCmd struct {
 	Triage findingsTriageCmd `cmd:"" help:"Decide about findings."`
 }
 
-type findingsListCmd struct {
-	desk
-	Type     string   `help:"sast (code), sca (supply chain) or secrets." enum:"sast,sca,secrets" default:"sast" placeholder:"TYPE"`
-	Project  []string `help:"Only these projects." placeholder:"NAME"`
-	Status   []string `help:"Only these statuses: open, fixed, ignored, reviewing, fixing." enum:"open,fixed,ignored,reviewing,fixing" default:"open" placeholder:"STATUS"`
-	Severity []string `help:"Only these severities: low, medium, high, critical." enum:"low,medium,high,critical" placeholder:"SEVERITY"`
-	Rule     []string `help:"Only these rules; code only." placeholder:"NAME"`
-	Due      []string `help:"Only what is overdue, due within 7 or 30 days (7d, 30d), later, or has no due date (none); not for secrets." enum:"overdue,7d,30d,later,none" placeholder:"WHEN"`
-	Ref      string   `help:"Only this branch or other ref, not for secrets; by default one finding for all refs." placeholder:"REF"`
-	Limit    int      `help:"List at most this many." default:"100" placeholder:"N"`
-}
-
-// Run lists findings of one type.
-func (c findingsListCmd) Run(a *app) error {
-	if err := c.check(); err != nil {
-		return err
-	}
-	client, deployment, err := c.connect(a)
-	if err != nil {
-		return err
-	}
-	rows, items := [][]string{}, []any{}
-	add := func(item any, row ...string) bool {
-		rows, items = append(rows, row), append(items, item)
-		return len(rows) < c.Limit
-	}
-	var due []string // by row, where findings have due dates
-	switch c.Type {
-	case "sast":
-		for f, err := range client.Findings(a.ctx, deployment, c.query()) {
-			if err != nil {
-				return err
-			}
-			due = append(due, dueWord(f.FindingCore))
-			if !add(f, append(coreRow(f.FindingCore), place(f.Location))...) {
-				break
-			}
-		}
-	case "sca":
-		for f, err := range client.SupplyChainFindings(a.ctx, deployment, c.query()) {
-			if err != nil {
-				return err
-			}
-			d := f.FoundDependency
-			row := append(coreRow(f.FindingCore), d.Package+" "+d.Version)
-			row[1], due = severityWord(f.Severity, f.Unrated), append(due, dueWord(f.FindingCore))
-			if !add(f, row...) {
-				break
-			}
-		}
-	default:
-		for f, err := range client.Secrets(a.ctx, deployment, c.secrets()) {
-			if err != nil {
-				return err
-			}
-			if !add(f, f.ID, lowerAfter("SEVERITY_", f.Severity), lowerAfter("FINDING_STATUS_", f.Status), f.Repository.Name, shortBranch(f.Ref), f.Type, f.FindingPath) {
-				break
-			}
-		}
-	}
-	head := "ID SEVERITY STATUS PROJECT REF RULE WHERE"
-	if slices.ContainsFunc(due, func(day string) bool { return day != noDue }) {
-		head += " DUE"
-		for i := range rows {
-			rows[i] = append(rows[i], due[i])
-		}
-	}
-	return c.print(a, head, rows, items)
-}
-
 // noDue stands in tables where there is no due date.
 const noDue = "-"
-
-// check refuses what the type cannot be asked for: left out in silence it would
-// widen the list.
-func (c findingsListCmd) check() error {
-	undecided := slices.ContainsFunc(c.Status, func(s string) bool { return s == "reviewing" || s == "fixing" })
-	switch {
-	case c.Limit < 1:
-		return errors.New("--limit must be 1 or more")
-	case c.Type != "sast" && len(c.Rule) > 0:
-		return errors.New("--rule is for code only (--type sast)")
-	case c.Type == "secrets" && len(c.Due) > 0:
-		return errors.New("--due is not for secrets; redoubt export has it for them")
-	case c.Type == "secrets" && c.Ref != "":
-		return errors.New("--ref is not for secrets: they are listed for all refs")
-	case c.Type == "secrets" && undecided:
-		return errors.New("--status of secrets is open, ignored or fixed")
-	}
-	return nil
-}
-
-func (c findingsListCmd) query() api.FindingsQuery {
-	return api.FindingsQuery{
-		IssueType: c.Type, Repos: c.Project, Status: c.Status, Severities: c.Severity, Rules: c.Rule, Due: c.Due, Ref: c.Ref, Dedup: c.Ref == "",
-		PageSize: int64(min(max(c.Limit, 100), 3000)),
-	}
-}
-
-func (c findingsListCmd) secrets() api.SecretsQuery {
-	q := api.SecretsQuery{Repo: c.Project, Limit: int64(min(c.Limit, 100))}
-	for _, s := range c.Severity {
-		q.Severity = append(q.Severity, "SEVERITY_"+strings.ToUpper(s))
-	}
-	for _, s := range c.Status {
-		q.Status = append(q.Status, "FINDING_STATUS_"+strings.ToUpper(s))
-	}
-	return q
-}
 
 // coreRow is what findings of code and of the supply chain have in common in a list.
 func coreRow(f api.FindingCore) []string {

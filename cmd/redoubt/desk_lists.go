@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -21,19 +20,14 @@ func (c projectsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	rows, items := [][]string{}, []api.Project{}
-	for p, err := range client.Projects(a.ctx, deployment, api.ProjectsQuery{PageSize: 1000}) {
-		if err != nil {
-			return err
-		}
+	items := itemsOf(client.Projects(a.ctx, deployment, api.ProjectsQuery{PageSize: 1000}), func(p api.Project) []string {
 		latest := "-"
 		if p.LatestScanAt != nil {
 			latest = day(p.LatestScanAt.Time)
 		}
-		rows = append(rows, []string{strconv.FormatInt(p.ID, 10), p.Name, shortBranch(p.PrimaryBranch), latest, strings.Join(p.Tags, ",")})
-		items = append(items, p)
-	}
-	return c.print(a, "ID NAME BRANCH SCANNED TAGS", rows, items)
+		return []string{strconv.FormatInt(p.ID, 10), p.Name, shortBranch(p.PrimaryBranch), latest, strings.Join(p.Tags, ",")}
+	})
+	return c.list(a, cut{All: true}, "ID NAME BRANCH SCANNED TAGS", items, nil)
 }
 
 type scansCmd struct {
@@ -41,19 +35,19 @@ type scansCmd struct {
 	Project string `help:"Only scans of this project." placeholder:"NAME"`
 	Ref     string `help:"Only scans of this branch or other ref." placeholder:"REF"`
 	Failed  bool   `help:"Only scans that failed or never finished."`
-	Limit   int    `help:"List at most this many." default:"50" placeholder:"N"`
+	cut
 }
 
 // Run lists scans, the newest first.
 func (c scansCmd) Run(a *app) error {
-	if c.Limit < 1 {
-		return errors.New("--limit must be 1 or more")
+	if err := c.check(); err != nil {
+		return err
 	}
 	client, deployment, err := c.connect(a)
 	if err != nil {
 		return err
 	}
-	search := api.SearchScansRequest{Branch: c.Ref, Limit: int64(min(c.Limit, 500))}
+	search := api.SearchScansRequest{Branch: c.Ref, Limit: c.page(c.Output, 1, 500)}
 	if c.Failed {
 		search.Statuses = []api.ScanStatus{"SCAN_STATUS_ERROR", "SCAN_STATUS_NEVER_FINISHED"}
 	}
@@ -62,26 +56,19 @@ func (c scansCmd) Run(a *app) error {
 		return err
 	}
 	if c.Project != "" {
-		p, err := client.GetProject(a.ctx, deployment, c.Project)
+		p, err := c.project(a, client, deployment, c.Project)
 		if err != nil {
 			return err
 		}
-		search.RepositoryID = api.Int(p.Project.ID)
+		search.RepositoryID = api.Int(p.ID)
 	}
-	rows, items := [][]string{}, []api.Scan{}
-	for s, err := range client.Scans(a.ctx, deployment, search) {
-		if err != nil {
-			return err
-		}
-		rows = append(rows, []string{
+	items := itemsOf(client.Scans(a.ctx, deployment, search), func(s api.Scan) []string {
+		return []string{
 			s.ID, day(s.StartedAt.Time), lowerAfter("SCAN_STATUS_", s.Status), names[s.RepositoryID], shortBranch(s.Branch),
 			strings.Join(s.EnabledProducts, ","), strconv.FormatInt(s.FindingsCounts.Total, 10),
-		})
-		if items = append(items, s); len(items) == c.Limit {
-			break
 		}
-	}
-	return c.print(a, "ID STARTED STATUS PROJECT REF PRODUCTS FINDINGS", rows, items)
+	})
+	return c.list(a, c.cut, "ID STARTED STATUS PROJECT REF PRODUCTS FINDINGS", items, nil)
 }
 
 // projectNames are the names of projects by the ids that scans have them by.
@@ -116,11 +103,11 @@ func (c sbomCmd) Run(a *app) error {
 		r.SBOMOutputFormat = "SBOM_OUTPUT_FORMAT_CYCLONEDX"
 	}
 	if c.Project != "" {
-		p, err := client.GetProject(a.ctx, deployment, c.Project)
+		p, err := c.project(a, client, deployment, c.Project)
 		if err != nil {
 			return err
 		}
-		r.RepositoryID = api.ID(strconv.FormatInt(p.Project.ID, 10))
+		r.RepositoryID = api.ID(strconv.FormatInt(p.ID, 10))
 	}
 	started, err := client.CreateSBOMExport(a.ctx, deployment, r)
 	if err != nil {

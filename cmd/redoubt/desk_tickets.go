@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -19,29 +18,22 @@ type ticketsCmd struct {
 
 type ticketsListCmd struct {
 	desk
-	Limit int `help:"List at most this many." default:"100" placeholder:"N"`
+	cut
 }
 
 // Run lists tickets.
 func (c ticketsListCmd) Run(a *app) error {
-	if c.Limit < 1 {
-		return errors.New("--limit must be 1 or more")
+	if err := c.check(); err != nil {
+		return err
 	}
 	client, deployment, err := c.connect(a)
 	if err != nil {
 		return err
 	}
-	rows, items := [][]string{}, []any{}
-	for t, err := range client.Tickets(a.ctx, deployment, api.TicketsQuery{Limit: int64(min(c.Limit, 200))}) {
-		if err != nil {
-			return err
-		}
-		rows = append(rows, []string{strconv.FormatInt(t.ID, 10), t.State, cmp.Or(t.ExternalSlug, "-"), findingList(t.IssueIDs), cmp.Or(t.URL, t.Problem, "-")})
-		if items = append(items, t); len(items) == c.Limit {
-			break
-		}
-	}
-	return c.print(a, "ID STATE TICKET FINDINGS ADDRESS", rows, items)
+	items := itemsOf(client.Tickets(a.ctx, deployment, api.TicketsQuery{Limit: c.page(c.Output, 1, 200)}), func(t api.Ticket) []string {
+		return []string{strconv.FormatInt(t.ID, 10), t.State, cmp.Or(t.ExternalSlug, "-"), findingList(t.IssueIDs), cmp.Or(t.URL, t.Problem, "-")}
+	})
+	return c.list(a, c.cut, "ID STATE TICKET FINDINGS ADDRESS", items, nil)
 }
 
 func findingList(ids []int64) string {

@@ -18,6 +18,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/export"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -26,14 +27,9 @@ type exportCmd struct {
 	Format    string   `help:"csv, jsonl, sarif or xlsx; by default what the name of the file ends with, else csv." placeholder:"FORMAT"`
 	Output    string   `short:"o" help:"Write to this file instead of standard output." placeholder:"FILE" type:"path"`
 	IssueType []string `help:"sast, sca or secrets, several too; by default all." enum:"sast,sca,secrets" placeholder:"TYPE"`
-	Project   []string `help:"Only these projects." placeholder:"NAME"`
-	Ref       string   `help:"Only this branch or ref." placeholder:"REF"`
 	Dedup     bool     `help:"Each finding once for all branches: on the primary one, else the newest."`
-	Status    []string `help:"Only open, fixed, ignored, reviewing or fixing." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
-	Severity  []string `help:"Only low, medium, high or critical." enum:"low,medium,high,critical" placeholder:"SEVERITY"`
-	Rule      []string `help:"Only findings of these rules." placeholder:"NAME"`
-	Due       []string `help:"Only what is overdue, due within 7 or 30 days (7d, 30d), later, or has no due date (none)." enum:"overdue,7d,30d,later,none" placeholder:"WHEN"`
-	Since     string   `help:"Only what was first seen, or came back, on this day or later, in UTC." placeholder:"2026-01-31"`
+	Status    []string `help:"Only open, fixed, ignored, reviewing or fixing. Default: all." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
+	findingFlags
 }
 
 // Run writes the file, whole or not at all.
@@ -72,37 +68,12 @@ func (c exportCmd) format() (export.Format, error) {
 }
 
 func (c exportCmd) filters(now time.Time) ([]redoubt.FindingFilter, error) {
-	f := redoubt.FindingFilter{Projects: c.Project, Dedup: c.Dedup, Rules: c.Rule}
-	if c.Ref != "" {
-		f.Ref = redoubt.FullRef(c.Ref)
+	selection, err := c.selection(c.Status)
+	if err != nil {
+		return nil, err
 	}
-	if c.Since != "" {
-		day, err := time.Parse(time.DateOnly, c.Since)
-		if err != nil {
-			return nil, fmt.Errorf("--since %s is no day as 2026-01-31", c.Since)
-		}
-		f.Since = day
-	}
-	for _, word := range c.Status {
-		s, _ := redoubt.ParseStatus(word) // one of the words that the flag takes
-		f.Statuses = append(f.Statuses, s)
-	}
-	for _, word := range c.Severity {
-		s, _ := redoubt.ParseSeverity(word)
-		f.Severities = append(f.Severities, s)
-	}
-	var due []redoubt.DueWindow
-	for _, word := range c.Due {
-		due = append(due, redoubt.DueWindow(word))
-	}
-	f.Due = redoubt.DueWithin(due, now)
-	var out []redoubt.FindingFilter
-	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
-		if f.IssueType = t; len(c.IssueType) == 0 || slices.Contains(c.IssueType, t.String()) {
-			out = append(out, f)
-		}
-	}
-	return out, nil
+	selection.IssueType, selection.Dedup = c.IssueType, c.Dedup
+	return server.FindingFilters(selection, now)
 }
 
 func (c exportCmd) export(a *app, st *store.Store, d redoubt.Deployment, format export.Format, filters []redoubt.FindingFilter) error {

@@ -46,6 +46,9 @@ func writeManual(w io.Writer, node *kong.Node) {
 			fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(path), roff(oneLine(child.Help)))
 		}
 	}
+	if node.Detail != "" {
+		fmt.Fprintf(w, ".SH DESCRIPTION\n%s\n", roff(oneLine(node.Detail)))
+	}
 	if len(node.Positional) > 0 {
 		fmt.Fprint(w, ".SH ARGUMENTS\n")
 		for _, arg := range node.Positional {

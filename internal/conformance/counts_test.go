@@ -93,7 +93,7 @@ func testCounts(t *testing.T, w *world) {
 		t.Errorf("all together: %+v", all)
 	}
 	refused(t, w.send(t, request{method: "GET", path: "findings/counts?group_by=size"}), 400, api.CodeInvalidArgument)
-	refused(t, w.send(t, request{method: "GET", path: "findings/counts?rules=x"}), 400, api.CodeInvalidArgument)
+	refused(t, w.send(t, request{method: "GET", path: "findings/counts?pro_only=true"}), 400, api.CodeInvalidArgument)
 }
 
 func (w *world) counts(t *testing.T, token, query string) (out api.CountFindingsResponse) {

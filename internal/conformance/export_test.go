@@ -74,7 +74,7 @@ func testExportedSecrets(t *testing.T, w *world) {
 // in silence, so it is refused.
 func testExportRefusals(t *testing.T, w *world) {
 	for query, bad := range map[string]string{
-		"format=pdf": "query.format", "issue_type=iac": "query.issue_type", "rules=x": "query.rules", "issue_type=sast&exposures=reachable": "query.exposures",
+		"format=pdf": "query.format", "issue_type=iac": "query.issue_type", "pro_only=false": "query.pro_only", "known_exploited=true": "query.known_exploited", "policies=rule-board-block&policy_mode=monitor": "query.policy_mode", "issue_type=sast&exposures=reachable": "query.exposures",
 		"issue_type=sca,secrets&secret_types=AWS": "query.secret_types", "status=gone": "query.status",
 	} {
 		a := w.send(t, request{method: "GET", path: "findings/export?" + query})

@@ -28,6 +28,8 @@ var readers = []struct {
 	{"findings/supply-chain shape", testSupplyShape},
 	{"findings/times", testTimes},
 	{"findings/counts", testCounts},
+	{"findings/selections", testSelections},
+	{"findings/groups", testGroupsAreSelected},
 	{"findings/export", testExport},
 	{"findings/export of secrets", testExportedSecrets},
 	{"findings/export refusals", testExportRefusals},

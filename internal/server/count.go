@@ -21,7 +21,7 @@ type countInput struct {
 // Resolve turns the parameters into filters.
 func (in *countInput) Resolve(ctx huma.Context) []error {
 	var bad faults
-	in.filters = selectionFilters(&in.FindingsSelection, callOf(ctx.Context()), &bad)
+	in.filters = callOf(ctx.Context()).narrowed(&in.FindingsSelection, &bad)
 	return bad
 }
 
@@ -69,8 +69,8 @@ func (c *call) countFindings(ctx context.Context, in *countInput) (*api.CountFin
 			if name == byIssueType && total > 0 {
 				counts[name][f.IssueType.String()] = total
 			}
-			if f.IssueType != redoubt.SCA && slices.Contains([]string{"is_malicious", "known_exploited", "severity_unrated"}, name) {
-				continue // which the index takes for false of everything else
+			if f.IssueType != redoubt.SCA && slices.Contains([]string{"is_malicious", "known_exploited", "severity_unrated", "epss_probability"}, name) {
+				continue // which the index takes for false, or none, of everything else
 			}
 			for value, n := range by[facets[i]] {
 				counts[name][value] += n

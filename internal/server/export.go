@@ -24,39 +24,20 @@ type exportInput struct {
 // that is asked for does not have: it would be left out in silence.
 func (in *exportInput) Resolve(ctx huma.Context) []error {
 	var bad faults
-	in.filters = selectionFilters(&in.FindingsSelection, callOf(ctx.Context()), &bad)
+	in.filters = callOf(ctx.Context()).narrowed(&in.FindingsSelection, &bad)
 	return bad
 }
 
-// selectionFilters are the filters of a query that names several issue types.
-func selectionFilters(q *api.FindingsSelection, c *call, bad *faults) []redoubt.FindingFilter {
+// narrowed are the filters of a query, narrowed to what the caller may see.
+func (c *call) narrowed(q *api.FindingsSelection, bad *faults) []redoubt.FindingFilter {
 	if q.View != 0 {
 		refuseBesideView(*q, bad)
 	}
-	types := q.IssueType
-	if len(types) == 0 {
-		types = []string{redoubt.SAST.String(), redoubt.SCA.String(), redoubt.Secrets.String()}
+	filters := selectionFilters(q, c.server.Clock(), bad)
+	for i := range filters {
+		filters[i].Visible = c.caller.Globs()
 	}
-	listing := q.Listing("")
-	tied := append(listingTies(&listing), tied{redoubt.Secrets.String(), []member{
-		{"secret_types", len(q.SecretTypes) > 0},
-		{"validation_state", len(q.ValidationState) > 0},
-	}})
-	now := c.server.Clock()
-	var out []redoubt.FindingFilter
-	seen := map[string]bool{}
-	for _, t := range types {
-		if seen[t] {
-			continue
-		}
-		seen[t] = true
-		refuseTied("query.", t, tied, bad)
-		listing := q.Listing(t)
-		f := findingFilter(&listing, now, bad)
-		f.Visible, f.SecretTypes, f.ValidationStates = c.caller.Globs(), q.SecretTypes, parsed(q.ValidationState, redoubt.ParseValidationState)
-		out = append(out, f)
-	}
-	return out
+	return filters
 }
 
 // selected are the filters of a query, or that of the saved view which it names.

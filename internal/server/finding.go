@@ -34,7 +34,9 @@ func (in *findingsInput) Resolve(ctx huma.Context) []error {
 		refuseTied("query.", q.IssueType, listingTies(q), &bad)
 	}
 	in.now = c.server.Clock()
-	in.filter = findingFilter(q, in.now, &bad)
+	selection := q.Selection()
+	in.filter = selectedBy(&selection, "query.", in.now, &bad)
+	in.filter.IssueType, _ = redoubt.ParseIssueType(q.IssueType)
 	in.filter.Visible = c.caller.Globs()
 	in.order, _ = index.ParseOrder(q.Sort)
 	if !c.hosted() && !in.order.Fits(in.filter.IssueType) {
@@ -63,63 +65,17 @@ func listingTies(q *api.FindingsQuery) []tied {
 			{"categories", len(q.Categories) > 0},
 			{"confidence", len(q.Confidence) > 0},
 			{"autotriage_verdict", q.AutotriageVerdict != ""},
+			{"pro_only", q.ProOnly.Set},
 		}},
 		{"sca", []member{
 			{"exposures", len(q.Exposures) > 0},
 			{"transitivities", len(q.Transitivities) > 0},
 			{"is_malicious", q.IsMalicious.Set},
+			{"dependencies", len(q.Dependencies) > 0},
+			{"epss_probability", len(q.EPSSProbability) > 0},
+			{"known_exploited", q.KnownExploited.Set},
+			{"severity_unrated", q.SeverityUnrated.Set},
 		}},
-	}
-}
-
-func findingFilter(q *api.FindingsQuery, now time.Time, bad *faults) redoubt.FindingFilter {
-	issueType, _ := redoubt.ParseIssueType(q.IssueType)
-	return redoubt.FindingFilter{
-		IssueType:      issueType,
-		Since:          epoch(q.Since, "query.since", bad),
-		Ref:            refFilter(q.Ref),
-		Dedup:          q.Dedup,
-		Projects:       q.Repos,
-		ProjectIDs:     q.RepositoryIDs,
-		Statuses:       parsed(q.Status, redoubt.ParseStatus),
-		TriageReasons:  parsed(q.TriageReasons, redoubt.ParseTriageReason),
-		Severities:     parsed(q.Severities, redoubt.ParseSeverity),
-		Confidences:    parsed(q.Confidence, redoubt.ParseConfidence),
-		Modes:          parsed(q.Policies, redoubt.ParseRuleBoard),
-		Rules:          q.Rules,
-		Categories:     q.Categories,
-		Verdicts:       parsed(single(q.AutotriageVerdict), redoubt.ParseVerdict),
-		ComponentTags:  q.ComponentTags,
-		PRStates:       q.ClickToFixPRStates,
-		Assignees:      q.Assignees,
-		Due:            dueFilter(q.Due, now),
-		DueBefore:      dueBefore(q.DueBefore, bad),
-		Reachabilities: parsed(q.Exposures, redoubt.ParseReachability),
-		Transitivities: parsed(q.Transitivities, redoubt.ParseTransitivity),
-		Malicious:      q.IsMalicious.Pointer(),
-	}
-}
-
-// tied are filters that only one issue type has.
-type tied struct {
-	issueType string
-	members   []member
-}
-
-// member is a filter, and whether a request has it.
-type member struct {
-	name string
-	set  bool
-}
-
-// refuseTied reports every filter that is set and belongs to another type.
-func refuseTied(prefix, issueType string, all []tied, bad *faults) {
-	for _, t := range all {
-		for _, m := range t.members {
-			if m.set && t.issueType != issueType {
-				bad.add(prefix+m.name, nil, "filters findings of issue_type "+t.issueType+" only, and issue_type is "+issueType)
-			}
-		}
 	}
 }
 

@@ -97,9 +97,10 @@ func (in *findingsInput) of(issueType string) redoubt.FindingFilter {
 	f := in.filter
 	f.IssueType, _ = redoubt.ParseIssueType(issueType)
 	if f.IssueType == redoubt.SCA {
-		f.Modes, f.Rules, f.Categories, f.Confidences, f.Verdicts = nil, nil, nil, nil, nil
+		f.Modes, f.Rules, f.Categories, f.Confidences, f.Verdicts, f.ProOnly = nil, nil, nil, nil, nil, nil
 	} else {
 		f.Reachabilities, f.Transitivities, f.Malicious = nil, nil, nil
+		f.Packages, f.EPSS, f.Exploited, f.Unrated = nil, nil, nil, nil
 	}
 	return f
 }

@@ -39,7 +39,8 @@ func (in *createTicketsInput) Resolve(ctx huma.Context) []error {
 	if b.JiraProjectID != "" && b.Project != "" && string(b.JiraProjectID) != b.Project {
 		bad.add("body.jira_project_id", string(b.JiraProjectID), "names another project than tracker_project: leave one of them out")
 	}
-	in.filter = triageFilter(f, callOf(ctx.Context()).server.Clock(), &bad)
+	selection := selectionOf(f, &bad)
+	in.filter = selectedBy(&selection, "body.", callOf(ctx.Context()).server.Clock(), &bad)
 	in.filter.IssueType, _ = redoubt.ParseIssueType(b.IssueType)
 	in.filter.Visible = callOf(ctx.Context()).caller.Globs()
 	in.filter.HasIDs = b.IssueIDs != nil

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -28,7 +27,10 @@ func (in *triageInput) Resolve(ctx huma.Context) []error {
 	if b.IssueType != "" {
 		refuseTied("body.", b.IssueType, tiedFilters(f), &bad)
 	}
-	in.request = triage.Request{Limit: int(b.Limit), Note: b.NewNote, HasFilter: hasFilter(f), Filter: triageFilter(f, callOf(ctx.Context()).server.Clock(), &bad)}
+	selection := selectionOf(f, &bad)
+	in.request = triage.Request{
+		Limit: int(b.Limit), Note: b.NewNote, HasFilter: hasFilter(f), Filter: selectedBy(&selection, "body.", callOf(ctx.Context()).server.Clock(), &bad),
+	}
 	in.request.State, _ = redoubt.ParseTriageState(b.NewTriageState)
 	in.request.Reason, _ = redoubt.ParseTriageReason(b.NewTriageReason)
 	in.request.Assign, in.request.DryRun, in.request.Selection = b.NewAssignee, b.DryRun, b.Selection
@@ -92,64 +94,41 @@ func hasFilter(f *api.TriageFilter) bool {
 		f.ProOnly != nil || f.IncludeHistorical != nil && !*f.IncludeHistorical || f.Since != ""
 }
 
-func triageFilter(f *api.TriageFilter, now time.Time, bad *faults) redoubt.FindingFilter {
-	out := redoubt.FindingFilter{
-		Ref:            refFilter(f.Ref),
-		Projects:       f.Repos,
-		ProjectTags:    f.ProjectTags,
-		Visibilities:   parsed(f.RepositoryVisibility, redoubt.ParseVisibility),
-		Statuses:       parsed(f.Status, redoubt.ParseStatus),
-		TriageReasons:  parsed(f.TriageReasons, redoubt.ParseTriageReason),
-		Severities:     parsed(f.Severities, redoubt.ParseSeverity),
-		Confidences:    parsed(f.Confidence, redoubt.ParseConfidence),
-		Modes:          modes(f, bad),
-		Rules:          f.Rules,
-		Rulesets:       f.Ruleset,
-		Categories:     f.Categories,
-		Verdicts:       parsed(single(f.AutotriageVerdict), redoubt.ParseVerdict),
-		ComponentTags:  f.ComponentTags,
-		Reachabilities: parsed(f.Exposures, redoubt.ParseReachability),
-		Transitivities: parsed(f.Transitivities, redoubt.ParseTransitivity),
-		Packages:       f.Dependencies,
-		EPSS:           parsed(f.EPSSProbability, redoubt.ParseEPSSBand),
-		ProOnly:        f.ProOnly,
-		Assignees:      f.Assignees,
-		Due:            dueFilter(f.Due, now),
-		SecretTypes:    f.SecretTypes,
-
-		ExcludeHistoric:  f.IncludeHistorical != nil && !*f.IncludeHistorical,
-		ValidationStates: parsed(f.ValidationState, redoubt.ParseValidationState),
+// selectionOf are the filters of a bulk triage as those of every other operation.
+func selectionOf(f *api.TriageFilter, bad *faults) api.FindingsSelection {
+	out := api.FindingsSelection{
+		Ref: f.Ref, Repos: f.Repos, Status: texts(f.Status), TriageReasons: f.TriageReasons, Severities: f.Severities, Confidence: texts(f.Confidence),
+		Policies: f.Policies, Rules: f.Rules, Categories: f.Categories, AutotriageVerdict: f.AutotriageVerdict, ComponentTags: f.ComponentTags,
+		Exposures: f.Exposures, Transitivities: f.Transitivities, Assignees: f.Assignees, Due: f.Due,
+		SecretTypes: f.SecretTypes, ValidationState: f.ValidationState, IncludeHistorical: optional(f.IncludeHistorical),
+		FurtherFilters: api.FurtherFilters{
+			ProjectTags: f.ProjectTags, RepositoryVisibility: f.RepositoryVisibility, PolicyMode: f.PolicyMode, Ruleset: f.Ruleset,
+			ProOnly: optional(f.ProOnly), Dependencies: f.Dependencies, EPSSProbability: f.EPSSProbability,
+		},
 	}
 	if f.Since != "" {
-		seconds, err := strconv.ParseFloat(string(f.Since), 64)
-		if err != nil {
+		var err error
+		if out.Since, err = strconv.ParseFloat(string(f.Since), 64); err != nil {
 			bad.add("body.since", string(f.Since), "expected epoch seconds, as 1716878334")
-		} else {
-			out.Since = epoch(seconds, "body.since", bad)
+			out.Since = 0
 		}
 	}
 	return out
 }
 
-// modes are those that both spellings of the filter accept. Two that have none
-// in common would select nothing, which nobody means.
-func modes(f *api.TriageFilter, bad *faults) []redoubt.PolicyMode {
-	boards, named := parsed(f.Policies, redoubt.ParseRuleBoard), parsed(f.PolicyMode, redoubt.ParsePolicyMode)
-	if len(boards) == 0 || len(named) == 0 {
-		return append(boards, named...)
+func texts[T ~string](words []T) []string {
+	var out []string
+	for _, word := range words {
+		out = append(out, string(word))
 	}
-	var both []redoubt.PolicyMode
-	for _, mode := range boards {
-		for _, other := range named {
-			if mode == other {
-				both = append(both, mode)
-			}
-		}
+	return out
+}
+
+func optional(value *bool) api.Optional[bool] {
+	if value == nil {
+		return api.Optional[bool]{}
 	}
-	if len(both) == 0 {
-		bad.add("body.policy_mode", nil, "has no mode in common with policies, so nothing can match both")
-	}
-	return both
+	return api.Optional[bool]{Set: true, Value: *value}
 }
 
 // triageFindings decides in one transaction. The index is as new as the newest

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+type findingsListCmd struct {
+	desk
+	Type   string   `help:"sast (code), sca (supply chain) or secrets." enum:"sast,sca,secrets" default:"sast" placeholder:"TYPE"`
+	Status []string `help:"Only these statuses: open, fixed, ignored, reviewing, fixing. Default: open." enum:"open,fixed,ignored,reviewing,fixing" default:"open" placeholder:"STATUS"`
+	findingFlags
+	cut
+}
+
+// Help tells what the flags leave open.
+func (findingsListCmd) Help() string {
+	return "Without --ref each finding is listed once for all refs. Secrets take --project, --status, --severity, --validation and --since; redoubt export takes all flags for them."
+}
+
+// Run lists findings of one type.
+func (c findingsListCmd) Run(a *app) error {
+	selection, err := c.check()
+	if err != nil {
+		return err
+	}
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	for i, name := range selection.Repos {
+		p, err := c.project(a, client, deployment, name)
+		if err != nil {
+			return err
+		}
+		selection.Repos[i] = p.Name
+	}
+	total := func() (int64, error) {
+		n, err := client.CountFindings(a.ctx, deployment, api.CountFindingsQuery{FindingsSelection: selection})
+		if err != nil {
+			return 0, err
+		}
+		return n.Total, nil
+	}
+	if c.Type == "secrets" {
+		return c.list(a, c.cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE", secretItems(client.Secrets(a.ctx, deployment, c.secrets(selection))), total)
+	}
+	query := listing(selection)
+	query.PageSize = c.page(c.Output, 100, 3000)
+	items := codeItems(client.Findings(a.ctx, deployment, query))
+	if c.Type == "sca" {
+		items = supplyItems(client.SupplyChainFindings(a.ctx, deployment, query))
+	}
+	return c.list(a, c.cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE DUE", items, total)
+}
+
+// check refuses what the list of the type cannot be asked for: left out in silence it
+// would widen the list.
+func (c findingsListCmd) check() (api.FindingsSelection, error) {
+	selection, err := c.selection(c.Status)
+	if err != nil {
+		return selection, err
+	}
+	selection.IssueType = []string{c.Type}
+	if c.Type != "secrets" {
+		selection.Dedup = c.Ref == ""
+		return selection, c.cut.check()
+	}
+	if slices.ContainsFunc(c.Status, func(s string) bool { return s == "reviewing" || s == "fixing" }) {
+		return selection, errors.New("--status of secrets is open, ignored or fixed")
+	}
+	left := c.findingFlags
+	left.Project, left.Severity, left.Validation, left.Since = nil, nil, nil, ""
+	for v, i := reflect.ValueOf(left), 0; i < v.NumField(); i++ {
+		if !v.Field(i).IsZero() {
+			return selection, fmt.Errorf("--%s is not for the list of secrets; redoubt export has it for them", flagName(v.Type().Field(i)))
+		}
+	}
+	return selection, c.cut.check()
+}
+
+// flagName is how a flag is written, as the parser makes it of the member.
+func flagName(f reflect.StructField) string {
+	if name := f.Tag.Get("name"); name != "" {
+		return name
+	}
+	var name strings.Builder
+	for i, r := range f.Name {
+		if i > 0 && r >= 'A' && r <= 'Z' {
+			name.WriteByte('-')
+		}
+		name.WriteString(strings.ToLower(string(r)))
+	}
+	return name.String()
+}
+
+// listing is a selection as the list of one type takes it.
+func listing(s api.FindingsSelection) api.FindingsQuery {
+	return api.FindingsQuery{
+		Since: s.Since, Dedup: s.Dedup, Repos: s.Repos, Status: s.Status, TriageReasons: s.TriageReasons, Severities: s.Severities, Ref: s.Ref,
+		Rules: s.Rules, Categories: s.Categories, Confidence: s.Confidence, AutotriageVerdict: s.AutotriageVerdict, ComponentTags: s.ComponentTags,
+		Exposures: s.Exposures, Transitivities: s.Transitivities, IsMalicious: s.IsMalicious, ClickToFixPRStates: s.ClickToFixPRStates,
+		Assignees: s.Assignees, Due: s.Due, DueBefore: s.DueBefore, FurtherFilters: s.FurtherFilters,
+	}
+}
+
+// secrets is a selection as the list of secrets takes it.
+func (c findingsListCmd) secrets(s api.FindingsSelection) api.SecretsQuery {
+	q := api.SecretsQuery{Repo: s.Repos, Limit: c.page(c.Output, 1, 3000)}
+	if c.Since != "" {
+		q.Since = c.Since + "T00:00:00Z"
+	}
+	for _, word := range s.Severities {
+		q.Severity = append(q.Severity, "SEVERITY_"+strings.ToUpper(word))
+	}
+	for _, word := range s.Status {
+		q.Status = append(q.Status, "FINDING_STATUS_"+strings.ToUpper(word))
+	}
+	for _, word := range s.ValidationState {
+		q.ValidationState = append(q.ValidationState, "VALIDATION_STATE_"+strings.ToUpper(word))
+	}
+	return q
+}
+
+func codeItems(all iter.Seq2[api.CodeFinding, error]) iter.Seq2[listItem, error] {
+	return itemsOf(all, func(f api.CodeFinding) []string {
+		return append(coreRow(f.FindingCore), place(f.Location), dueWord(f.FindingCore))
+	})
+}
+
+func supplyItems(all iter.Seq2[api.SupplyChainFinding, error]) iter.Seq2[listItem, error] {
+	return itemsOf(all, func(f api.SupplyChainFinding) []string {
+		row := append(coreRow(f.FindingCore), f.FoundDependency.Package+" "+f.FoundDependency.Version, dueWord(f.FindingCore))
+		row[1] = severityWord(f.Severity, f.Unrated)
+		return row
+	})
+}
+
+func secretItems(all iter.Seq2[api.Secret, error]) iter.Seq2[listItem, error] {
+	return itemsOf(all, func(f api.Secret) []string {
+		return []string{f.ID, lowerAfter("SEVERITY_", f.Severity), lowerAfter("FINDING_STATUS_", f.Status), f.Repository.Name, shortBranch(f.Ref), f.Type, f.FindingPath}
+	})
+}
+
+// itemsOf gives each item its row.
+func itemsOf[T any](all iter.Seq2[T, error], row func(T) []string) iter.Seq2[listItem, error] {
+	return func(yield func(listItem, error) bool) {
+		for item, err := range all {
+			if err != nil {
+				yield(listItem{}, err)
+				return
+			}
+			if !yield(listItem{item, row(item)}, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package server
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+// selectedBy turns filters into what they mean: those of the listing, of counts, of
+// exports and of bulk triage, which differ in what they take. Locations of faults
+// begin with prefix.
+func selectedBy(q *api.FindingsSelection, prefix string, now time.Time, bad *faults) redoubt.FindingFilter {
+	return redoubt.FindingFilter{
+		Since: epoch(q.Since, prefix+"since", bad),
+		Ref:   refFilter(q.Ref),
+		Dedup: q.Dedup,
+
+		Projects:     q.Repos,
+		ProjectIDs:   q.RepositoryIDs,
+		ProjectTags:  q.ProjectTags,
+		Visibilities: parsed(q.RepositoryVisibility, redoubt.ParseVisibility),
+
+		Statuses:      parsed(q.Status, redoubt.ParseStatus),
+		TriageReasons: parsed(q.TriageReasons, redoubt.ParseTriageReason),
+		Severities:    parsed(q.Severities, redoubt.ParseSeverity),
+		Confidences:   parsed(q.Confidence, redoubt.ParseConfidence),
+		Modes:         modes(q, prefix, bad),
+		Rules:         q.Rules,
+		Rulesets:      q.Ruleset,
+		Categories:    q.Categories,
+		Verdicts:      parsed(single(q.AutotriageVerdict), redoubt.ParseVerdict),
+		ComponentTags: q.ComponentTags,
+		PRStates:      q.ClickToFixPRStates,
+		Assignees:     q.Assignees,
+		Due:           dueFilter(q.Due, now),
+		DueBefore:     dueBefore(q.DueBefore, bad),
+
+		Reachabilities: parsed(q.Exposures, redoubt.ParseReachability),
+		Transitivities: parsed(q.Transitivities, redoubt.ParseTransitivity),
+		Malicious:      q.IsMalicious.Pointer(),
+		Packages:       q.Dependencies,
+		EPSS:           parsed(q.EPSSProbability, redoubt.ParseEPSSBand),
+		Exploited:      q.KnownExploited.Pointer(),
+		Unrated:        q.SeverityUnrated.Pointer(),
+
+		ProOnly:          q.ProOnly.Pointer(),
+		ExcludeHistoric:  q.IncludeHistorical.Set && !q.IncludeHistorical.Value,
+		SecretTypes:      q.SecretTypes,
+		ValidationStates: parsed(q.ValidationState, redoubt.ParseValidationState),
+	}
+}
+
+// modes are those that both spellings of the filter accept. Two that have none
+// in common would select nothing, which nobody means.
+func modes(q *api.FindingsSelection, prefix string, bad *faults) []redoubt.PolicyMode {
+	boards, named := parsed(q.Policies, redoubt.ParseRuleBoard), parsed(q.PolicyMode, redoubt.ParsePolicyMode)
+	if len(boards) == 0 || len(named) == 0 {
+		return append(boards, named...)
+	}
+	var both []redoubt.PolicyMode
+	for _, mode := range boards {
+		for _, other := range named {
+			if mode == other {
+				both = append(both, mode)
+			}
+		}
+	}
+	if len(both) == 0 {
+		bad.add(prefix+"policy_mode", nil, "has no mode in common with policies, so nothing can match both")
+	}
+	return both
+}
+
+// FindingFilters are the filters that a selection means, one for each issue type that
+// it names, or for all. A filter that one of them does not have is an
+// *redoubt.InvalidError: its findings would be left out in silence. What is no word of
+// an enumeration is left out: whoever calls has refused it.
+func FindingFilters(q api.FindingsSelection, now time.Time) ([]redoubt.FindingFilter, error) {
+	var bad faults
+	filters := selectionFilters(&q, now, &bad)
+	var out redoubt.InvalidError
+	for _, fault := range bad {
+		if d, ok := errors.AsType[*huma.ErrorDetail](fault); ok {
+			out.Fields = append(out.Fields, redoubt.FieldError{Location: strings.TrimPrefix(d.Location, "query."), Message: d.Message})
+		}
+	}
+	if len(out.Fields) > 0 {
+		return nil, &out
+	}
+	return filters, nil
+}
+
+// selectionFilters are the filters of a query that names several issue types.
+func selectionFilters(q *api.FindingsSelection, now time.Time, bad *faults) []redoubt.FindingFilter {
+	types := q.IssueType
+	if len(types) == 0 {
+		types = []string{redoubt.SAST.String(), redoubt.SCA.String(), redoubt.Secrets.String()}
+	}
+	f := selectedBy(q, "query.", now, bad)
+	var out []redoubt.FindingFilter
+	seen := map[string]bool{}
+	for _, t := range types {
+		if seen[t] {
+			continue
+		}
+		seen[t] = true
+		refuseTied("query.", t, selectionTies(q), bad)
+		f.IssueType, _ = redoubt.ParseIssueType(t)
+		out = append(out, f)
+	}
+	return out
+}
+
+// selectionTies are the filters of counts and exports that findings of one issue
+// type alone can pass. The listing has more, by its contract.
+func selectionTies(q *api.FindingsSelection) []tied {
+	return []tied{
+		{"sast", []member{{"pro_only", q.ProOnly.Set}}},
+		{"sca", []member{
+			{"exposures", len(q.Exposures) > 0},
+			{"transitivities", len(q.Transitivities) > 0},
+			{"is_malicious", q.IsMalicious.Set},
+			{"dependencies", len(q.Dependencies) > 0},
+			{"epss_probability", len(q.EPSSProbability) > 0},
+			{"known_exploited", q.KnownExploited.Set},
+			{"severity_unrated", q.SeverityUnrated.Set},
+		}},
+		{"secrets", []member{
+			{"secret_types", len(q.SecretTypes) > 0},
+			{"validation_state", len(q.ValidationState) > 0},
+			{"include_historical", q.IncludeHistorical.Set && !q.IncludeHistorical.Value}, // true is what holds anyway
+		}},
+	}
+}
+
+// tied are filters that only one issue type has.
+type tied struct {
+	issueType string
+	members   []member
+}
+
+// member is a filter, and whether a request has it.
+type member struct {
+	name string
+	set  bool
+}
+
+// refuseTied reports every filter that is set and belongs to another type.
+func refuseTied(prefix, issueType string, all []tied, bad *faults) {
+	for _, t := range all {
+		for _, m := range t.members {
+			if m.set && t.issueType != issueType {
+				bad.add(prefix+m.name, nil, "filters findings of issue_type "+t.issueType+" only, and issue_type is "+issueType)
+			}
+		}
+	}
+}
