@@ -78,6 +78,7 @@ type policyPage struct {
 	Said    string // what became of a condition
 	DueForm dueForm
 	DueSet  bool // the days were just set
+	Set     int  // rules that were just set to Mode, all at once
 }
 
 // ChangedElsewhere is the rule whose mode was just set, where the list no longer
@@ -124,6 +125,8 @@ func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 	if err != nil {
 		return redoubt.Invalid("after", "is no place in the list: go back to its start")
 	}
+	p.Set, _ = strconv.Atoi(q.Get("set")) // what is no number was none
+	q.Del("set")
 	q.Del("changed")
 	q.Del("condition")
 	q.Del("due")

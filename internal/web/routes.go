@@ -91,6 +91,8 @@ func routes() []route {
 		{row(get, org+"/policies", viewer, reads), (*request).listPolicies},
 		{row(get, org+"/policies/{id}", viewer, reads), (*request).showPolicy},
 		{row(post, org+"/policies/{id}/rules", admin, writes), proven((*request).setRuleMode)},
+		{row(get, org+"/policies/{id}/modes", admin, reads), (*request).askModes},
+		{row(post, org+"/policies/{id}/modes", admin, writes), proven((*request).setModes)},
 		{row(post, org+"/policies/{id}/due", admin, writes), proven((*request).setDueDays)},
 		{row(post, org+"/policies/{id}/conditions", admin, writes), proven((*request).addCondition)},
 		{row(post, org+"/policies/{id}/conditions/{condition}/remove", admin, writes), proven((*request).removeCondition)},

@@ -21,7 +21,7 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-var hiddenField = regexp.MustCompile(`<input type="hidden" name="(version|type|ids|back|decision)" value="([^"]*)">`)
+var hiddenField = regexp.MustCompile(`<input type="hidden" name="(version|type|ids|back|decision|severity|mode|sum)" value="([^"]*)">`)
 
 // formOf reads the hidden fields of a page's form.
 func formOf(page string) url.Values {

@@ -1,0 +1,85 @@
+package web
+
+import (
+	"context"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+var wouldBlockWords = regexp.MustCompile(`<p data-would><b>(\d+) of (\d+)</b> open findings of these rules would fail a build today, on (\d+) of the (\d+) branches`)
+
+// What the page says that a mode would block is what the gate then blocks.
+func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	s.build(branchReport(s, "main", true, "old", "older"))
+	s.build(branchReport(s, "topic", true, "old", "older", "fresh", "fresher"))
+	s.build(branchReport(s, "calm", true, "old"))
+	modes := "/policies/" + policyOf(s, "code") + "/modes"
+	page := s.page(modes + "?severity=low&mode=block")
+	said := wouldBlockWords.FindStringSubmatch(page)
+	if said == nil || strings.Join(said[1:], " ") != "2 7 1 3" {
+		t.Fatalf("the page says %q:\n%s", said, page)
+	}
+	form := formOf(page)
+	for name, change := range map[string]func(url.Values){
+		"other rules than were seen": func(f url.Values) { f.Set("sum", "0") }, "no severity": func(f url.Values) { f.Del("severity") }, "no mode": func(f url.Values) { f.Set("mode", "explode") },
+	} {
+		bad := formOf(page)
+		change(bad)
+		if a := s.post(modes, bad); a.StatusCode != http.StatusConflict && a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", name, a.Status)
+		}
+	}
+	if n := s.blocking(); n != 0 {
+		t.Fatalf("%d rules block already", n)
+	}
+	says(t, s.follow(modes, form), "4 rules are in mode block from the next build on", "Set many rules")
+	if n := s.blocking(); n != 4 {
+		t.Errorf("%d rules block, want 4", n)
+	}
+	if gate := s.blockedIn(s.build(branchReport(s, "topic", true, "old", "older", "fresh", "fresher")).ScanID); gate != 2 {
+		t.Errorf("the gate blocks on %d, the page said 2", gate)
+	}
+	says(t, s.page(modes+"?severity=low&mode=block"), "No rule would change")
+	says(t, s.follow(modes, formOf(s.page(modes+"?severity=low&mode=monitor"))), "4 rules are in mode monitor")
+	if n := s.blocking(); n != 0 {
+		t.Errorf("%d rules block after all were set back", n)
+	}
+	s.as(redoubt.RoleTriager)
+	if a := s.post(modes, form); a.StatusCode != http.StatusForbidden {
+		t.Errorf("a triager sets modes: %s", a.Status)
+	}
+	says(t, html.UnescapeString(s.steps()), "was scanned")
+}
+
+// blocking counts the rules in mode block.
+func (s *site) blocking() (n int) {
+	s.t.Helper()
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		rules, err := tx.BlockingRules(ctx)
+		n = len(rules)
+		return err
+	})
+	return n
+}
+
+// blockedIn counts the findings that a scan failed its build on.
+func (s *site) blockedIn(scan int64) (n int) {
+	s.t.Helper()
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		a, err := tx.ScanAccount(ctx, scan)
+		if a.Gate != nil {
+			n = len(a.Gate.Blocking)
+		}
+		return err
+	})
+	return n
+}
