@@ -22,6 +22,7 @@ type Sighting struct {
 	Proposed bool
 
 	known bool   // by a memo: Result says no more than Finding does
+	was   former // where nothing is told of its code
 	more  int    // further places of the same secret in the same file
 	links *Links // into another commit than the plan's; mostly nil
 }
@@ -33,7 +34,13 @@ type Sighting struct {
 // several results by its nature (a secret that a file repeats, a package in
 // several versions), the first in the tree that is not muted speaks for them.
 func Observe(report *redoubt.Report) ([]Sighting, redoubt.Refusals) {
-	o := observer{tool: canonicalTool(report.Tool), ordinals: map[redoubt.Digest]int64{}, at: map[redoubt.Identity]int{}}
+	return observePart(report, "")
+}
+
+// observePart is Observe of a report that tells only what a diff scan of a ref found new;
+// with no ref it tells all.
+func observePart(report *redoubt.Report, ref string) ([]Sighting, redoubt.Refusals) {
+	o := observer{tool: canonicalTool(report.Tool), partOf: ref, ordinals: map[redoubt.Digest]int64{}, at: map[redoubt.Identity]int{}}
 	var refused redoubt.Refusals
 	results := make([]digestedResult, 0, len(report.Results))
 	for i := range report.Results {
@@ -45,6 +52,7 @@ func Observe(report *redoubt.Report) ([]Sighting, redoubt.Refusals) {
 		results = append(results, digestedResult{r, o.d.content(r)})
 	}
 	slices.SortFunc(results, byPosition)
+	o.countBlind(results)
 	o.sightings = make([]Sighting, 0, len(results))
 	places := make(map[redoubt.Digest]int, len(results))
 	for _, r := range results {
@@ -122,6 +130,8 @@ func canonicalTool(tool string) string {
 type observer struct {
 	d         digester
 	tool      string
+	partOf    string // the ref of a diff scan; empty for a scan of all
+	blind     map[redoubt.Digest]int64
 	ordinals  map[redoubt.Digest]int64
 	at        map[redoubt.Identity]int
 	sightings []Sighting
@@ -131,6 +141,7 @@ type observer struct {
 // identity, and returns its place.
 func (o *observer) add(r digestedResult) int {
 	code := o.codeHash(r.Result)
+	was := o.former(r.Result)
 	id := o.identity(r.Result, code)
 	if i, known := o.at[id]; known {
 		if id.Kind == redoubt.IdentitySecret {
@@ -140,7 +151,7 @@ func (o *observer) add(r digestedResult) int {
 		return i
 	}
 	o.at[id] = len(o.sightings)
-	o.sightings = append(o.sightings, Sighting{Result: r.Result, Finding: o.row(r, id, code)})
+	o.sightings = append(o.sightings, Sighting{Result: r.Result, Finding: o.row(r, id, code), was: was})
 	return len(o.sightings) - 1
 }
 
@@ -148,7 +159,7 @@ func (o *observer) add(r digestedResult) int {
 // is muted or only in the history.
 func (o *observer) prefer(i int, r digestedResult) {
 	if s := &o.sightings[i]; rank(r.Result) < rank(s.Result) {
-		*s = Sighting{Result: r.Result, Finding: o.row(r, s.Finding.Identity, o.codeHash(r.Result)), more: s.more}
+		*s = Sighting{Result: r.Result, Finding: o.row(r, s.Finding.Identity, o.codeHash(r.Result)), more: s.more, was: s.was}
 	}
 }
 
@@ -171,7 +182,8 @@ func rank(r *redoubt.Result) int {
 // comes its other fingerprint with tool, rule and path, which not every scanner
 // puts into it; then our own, which lines do not enter. A dependency is its
 // vulnerability (or rule), lockfile and package, and the using file where the
-// match is in code; its version is no part.
+// match is in code; its version is no part. Of what is told of without its code,
+// how many are alike counts too.
 func (o *observer) identity(r *redoubt.Result, code redoubt.Digest) redoubt.Identity {
 	d, rule := &o.d, r.Rule.Name
 	fingerprint := cmp.Or(r.Fingerprint, r.SyntacticID)
@@ -183,7 +195,7 @@ func (o *observer) identity(r *redoubt.Result, code redoubt.Digest) redoubt.Iden
 	case r.MatchBasedID != "":
 		return o.numbered(redoubt.IdentityMatchBased, d.start("match 1").str(r.MatchBasedID).sum())
 	case isSecret(r):
-		return o.numbered(redoubt.IdentitySecret, d.start("redacted 1").str(rule, r.Path).sum())
+		return o.oneOf(redoubt.IdentitySecret, r)
 	case r.Dependency != nil:
 		return redoubt.Identity{Kind: redoubt.IdentityDependency, Hash: d.vulnerability(r)}
 	case fingerprint != "":
@@ -191,7 +203,7 @@ func (o *observer) identity(r *redoubt.Result, code redoubt.Digest) redoubt.Iden
 	case r.Code != "":
 		return o.numbered(redoubt.IdentityOwn, d.start("own 1 code").str(o.tool, rule, r.Path, normalCode(r.Code)).sum())
 	}
-	return o.numbered(redoubt.IdentityOwn, d.start("own 1 message").str(o.tool, rule, r.Path, normalMessage(r.Message)).sum())
+	return o.oneOf(redoubt.IdentityOwn, r)
 }
 
 // numbered makes equal keys of one report differ, by their order of position.

@@ -150,7 +150,11 @@ func (a *application) repeat(ctx context.Context, sightings []Sighting, scanID i
 
 // observe makes of the report what can be taken of it, and tells the rest.
 func (u *Upload) observe() ([]Sighting, []redoubt.InventoryStatement, redoubt.Refusals) {
-	sightings, refused := Observe(u.Report)
+	part := u.Ref
+	if u.Full {
+		part = ""
+	}
+	sightings, refused := observePart(u.Report, part)
 	u.proposeMutes(sightings)
 	inventories, more := statements(u.Report)
 	all := u.Report.Refusals

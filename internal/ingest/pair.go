@@ -20,7 +20,6 @@ type pair struct {
 // a change does not keep are left out.
 type matchKey struct {
 	rule, path, pkg string
-	line            int
 	code, pattern   redoubt.Digest
 	edges           redoubt.Digest
 }
@@ -61,8 +60,7 @@ type matchPass struct {
 // pattern are the same, or one side does not tell the pattern); a rule that is
 // loaded from another folder, whose name is its name's last part; a report that
 // tells less than others of its source do, as Semgrep's JSON where nobody is
-// logged in (same rule and path, and the package, or the line, or only as many
-// on both sides).
+// logged in (same rule and path, and the package, or as many on both sides).
 func matchPasses(scope Scope, stands func(*redoubt.Finding) bool) []matchPass {
 	code := func(f *redoubt.Finding) (matchKey, bool) {
 		return matchKey{rule: f.RuleName, path: f.Path, code: f.CodeHash}, f.CodeHash != (redoubt.Digest{})
@@ -89,10 +87,7 @@ func matchPasses(scope Scope, stands func(*redoubt.Finding) bool) []matchPass {
 		passes = append(passes, movePasses(scope)...)
 	}
 	passes = append(passes, matchPass{only(ruleNameKey, stands, false), ruleNameKey, true}, matchPass{dependency, dependency, false})
-	for _, byLine := range []bool{true, false} {
-		passes = append(passes, matchPass{detailKey(1, byLine), detailKey(0, byLine), false}, matchPass{detailKey(0, byLine), detailKey(1, byLine), false})
-	}
-	return passes
+	return append(passes, matchPass{detailKey(1), detailKey(0), false}, matchPass{detailKey(0), detailKey(1), false})
 }
 
 // ruleStands reports whether the scan ran the rule of a finding in the very text
@@ -139,14 +134,11 @@ func movePasses(scope Scope) []matchPass {
 }
 
 // detailKey is the key of findings of which something is known (1), or of
-// whose code nothing is (0). Dependencies have a key of their own.
-func detailKey(much int, byLine bool) keyFunc {
+// whose code nothing is (0). Dependencies have a key of their own. Lines are no
+// part: what is put above another one may have its line.
+func detailKey(much int) keyFunc {
 	return func(f *redoubt.Finding) (matchKey, bool) {
-		like := matchKey{rule: f.RuleName, path: f.Path}
-		if byLine {
-			like.line = f.Line
-		}
-		return like, f.Package == "" && min(detailLevel(f), 1) == much
+		return matchKey{rule: f.RuleName, path: f.Path}, f.Package == "" && min(detailLevel(f), 1) == much
 	}
 }
 

@@ -86,7 +86,7 @@ func (p *planner) run(stored Stored, report []Sighting) {
 	seen := make(map[int64]bool, len(report))
 	for i := range report {
 		s := &report[i]
-		row := rows[s.Finding.Identity]
+		row := cmp.Or(rows[s.Finding.Identity], s.was.row(rows))
 		if row == nil {
 			unseen = append(unseen, s)
 			continue
@@ -175,7 +175,7 @@ func (p *planner) matchExisting(known pair) {
 		return
 	}
 	if w.Body == nil {
-		w = p.findingWrite(next, s, row.Content != next.Content)
+		w = p.findingWrite(next, s, row.Content != next.Content || row.Identity != next.Identity) // the body tells both
 	}
 	w.Finding = next
 	p.addUpdate(w, change)

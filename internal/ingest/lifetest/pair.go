@@ -113,11 +113,8 @@ func ways(u Upload) (out []way) {
 	silent := func(a, b Sighting) bool {
 		return place(a, b) && a.Package+b.Package == "" && a.Tells > 0 && b.Tells == 0
 	}
-	for _, line := range []bool{true, false} {
-		here := func(a, b Sighting) bool { return !line || a.Line == b.Line }
-		pass(false, func(a, b Sighting) bool { return silent(a, b) && here(a, b) })
-		pass(false, func(a, b Sighting) bool { return silent(b, a) && here(a, b) })
-	}
+	pass(false, func(a, b Sighting) bool { return silent(a, b) })
+	pass(false, func(a, b Sighting) bool { return silent(b, a) })
 	return out
 }
 

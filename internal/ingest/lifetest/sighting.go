@@ -27,13 +27,12 @@ func sightings(u Upload) (map[string]Sighting, []string) {
 			strings.Compare(a.Rule.Name, b.Rule.Name), strings.Compare(a.Message, b.Message), strings.Compare(a.MatchBasedID, b.MatchBasedID))
 	})
 	seen, order, told := map[string]Sighting{}, []string{}, map[string]string{}
+	alike := countAlike(u, results)
 	for _, r := range results {
-		said := r
-		said.Muted = false
-		id, again := told[resultText(said)]
+		id, again := told[unmuted(r)]
 		if !again {
-			id = nameOf(u, r, order)
-			told[resultText(said)] = id
+			id = nameOf(u, r, alike, order)
+			told[unmuted(r)] = id
 		}
 		before, known := seen[id]
 		if !known {
@@ -46,10 +45,36 @@ func sightings(u Upload) (map[string]Sighting, []string) {
 	return seen, order
 }
 
+func unmuted(r redoubt.Result) string {
+	r.Muted = false
+	return resultText(r)
+}
+
+// blind are the kinds of identities of results that tell nothing of their code.
+func blind(key string) bool {
+	return strings.HasPrefix(key, "redacted ") || strings.HasPrefix(key, "said ")
+}
+
+// countAlike counts different results with one key, where that is blind.
+func countAlike(u Upload, results []redoubt.Result) map[string]int {
+	out, told := map[string]int{}, map[string]bool{}
+	for _, r := range results {
+		if key, _ := identityOf(u, r); blind(key) && !told[unmuted(r)] {
+			told[unmuted(r)] = true
+			out[key]++
+		}
+	}
+	return out
+}
+
 // nameOf is a result's identity: its key and the number among equal ones, the
-// scanner's own where code of a formula group has one, else the first free.
-func nameOf(u Upload, r redoubt.Result, taken []string) string {
+// scanner's own where code of a formula group has one, else the first free. Of what
+// tells nothing of its code, how many are alike is part of the key.
+func nameOf(u Upload, r redoubt.Result, alike map[string]int, taken []string) string {
 	key, numbered := identityOf(u, r)
+	if blind(key) {
+		key = fmt.Sprint(key, " of ", alike[key])
+	}
 	name := func(n int) string {
 		if n == 0 {
 			return key
@@ -100,6 +125,13 @@ func identityOf(u Upload, r redoubt.Result) (key string, numbered bool) {
 	tool, _, _ := strings.Cut(sourceOf(u), ":")
 	tool = strings.Fields(tool)[0]
 	place := fmt.Sprint(r.Rule.Name, " ", r.Path, " ")
+	part := "" // what a diff scan tells of without code is of its ref alone
+	if !u.Full {
+		part = " of a part of " + u.Ref
+	}
+	if r.Location.EndLine == r.Location.Line && r.Location.Column > 0 && r.Location.EndColumn > r.Location.Column {
+		part += fmt.Sprint(" long ", r.Location.EndColumn-r.Location.Column)
+	}
 	switch {
 	case r.Secret != nil && r.Secret.Hash != redoubt.Digest{}:
 		return fmt.Sprint("secret ", place, r.Secret.Hash), false
@@ -108,7 +140,7 @@ func identityOf(u Upload, r redoubt.Result) (key string, numbered bool) {
 	case r.MatchBasedID != "":
 		return "match " + r.MatchBasedID, true
 	case r.Secret != nil:
-		return "redacted " + place, true
+		return "redacted " + place + part, true
 	case r.Dependency != nil:
 		return fmt.Sprint("dependency ", r.Rule.Name, " ", r.Dependency.Lockfile, " ", r.Dependency.Package), false
 	case r.Fingerprint != "":
@@ -116,7 +148,7 @@ func identityOf(u Upload, r redoubt.Result) (key string, numbered bool) {
 	case r.Code != "":
 		return fmt.Sprint("own ", tool, " ", place, r.Code), true
 	}
-	return fmt.Sprint("said ", tool, " ", place, r.Message), true
+	return fmt.Sprint("said ", tool, " ", place, r.Message, part), true
 }
 
 // group is the rule, path and pattern of a match: its id without the ordinal.
