@@ -73,6 +73,11 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 	if err != nil {
 		return nil, nil, err
 	}
+	closed, err := c.beside(a.ctx, &files.o, list)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer closed()
 	var secret func(tool, rule string) bool
 	err = st.View(a.ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		texts, err := tx.RuleTexts(ctx)

@@ -125,15 +125,45 @@ func TestPairsOfOneCommit(t *testing.T) {
 // pairUpload is a report as somebody imports it who says that it is of all.
 func pairUpload(t *testing.T, variant, file string) Upload {
 	t.Helper()
+	return pairUploadBy(t, variant, file, nil)
+}
+
+// pairUploadBy is pairUpload beside a checkout.
+func pairUploadBy(t *testing.T, variant, file string, source func(path string) string) Upload {
+	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata/pairs", variant, file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	reports, err := report.Read(bytes.NewReader(data), report.Options{Name: file, Key: []byte("a key of the tests")})
+	reports, err := report.Read(bytes.NewReader(data), report.Options{Name: file, Key: []byte("a key of the tests"), Source: source})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return Upload{Project: redoubt.Project{Name: "acme/pairs"}, Ref: "main", Commit: variant + file, Full: true, DeclaredFull: true, Report: reports[0]}
+}
+
+// TestPairsByTheCheckout reads a report that tells no code beside the files that were
+// scanned: its findings are those of reports that tell it, and tell as much as these.
+func TestPairsByTheCheckout(t *testing.T) {
+	source := func(path string) string {
+		data, err := os.ReadFile(filepath.Join("testdata/pairs/_src", path))
+		if err != nil {
+			return ""
+		}
+		return string(data)
+	}
+	for _, second := range []string{semgrepJSON, semgrepSilent, semgrepSARIF} {
+		m := newMemory()
+		sum := apply(t, m, pairUploadBy(t, "base", semgrepSilent, source))
+		for _, row := range m.rows {
+			if row.CodeHash == (redoubt.Digest{}) || row.Identity.Kind != redoubt.IdentityOwn {
+				t.Errorf("%s:%d has no code", row.Path, row.Line)
+			}
+		}
+		if diff := cmp.Diff(map[ItemChange]string{ItemMoved: "", ItemClosed: "", ItemNew: ""}, changesOf(apply(t, m, pairUpload(t, "base", second)))); diff != "" || sum.New != 6 {
+			t.Errorf("%d new, then %s (-want +got):\n%s", sum.New, second, diff)
+		}
+	}
 }
 
 // changesOf lists what moved, closed and is new, without the folders of rules.

@@ -30,6 +30,10 @@ type Options struct {
 	// nil. With it, ids that Semgrep's JSON lacks are computed where it tells
 	// what goes into them (semantics §4). It may be nil.
 	RuleText func(name string) []byte
+	// Source returns a file of the checkout that was scanned, or nothing. With it the code
+	// of matches is taken from there that Semgrep's JSON does not tell, as long as the file
+	// is as it was. It may be nil.
+	Source func(path string) string
 	// Remember has results told by their bytes, for a memo of the report, of formats that
 	// can. It needs a key.
 	Remember bool

@@ -250,7 +250,7 @@ func (r *sarifRun) secret(res *sarifResult, rule *madeRule, out *redoubt.Result)
 	snippet := string(unlessGated(g.Snippet.Text))
 	match := snippet
 	if r.traits.tool == "semgrep" {
-		match = region(snippet, semgrepPlace{g.StartLine, g.StartColumn}, semgrepPlace{read.Number(out.Location.EndLine), g.EndColumn})
+		match = region(snippet, semgrepPlace{Line: g.StartLine, Col: g.StartColumn}, semgrepPlace{Line: read.Number(out.Location.EndLine), Col: g.EndColumn})
 		r.secrets.remember(strings.TrimSpace(snippet))
 	}
 	secret := &redoubt.SecretMatch{Validation: redoubt.NoValidator}

@@ -119,8 +119,8 @@ func (r *redactor) conceal(tool string, res *redoubt.Result, lines redoubt.Diges
 	match := &redoubt.SecretMatch{Validation: redoubt.NoValidator}
 	secret := res.Code
 	if tool == semgrepTool {
-		from := semgrepPlace{read.Number(res.Location.Line), read.Number(res.Location.Column)}
-		secret = region(res.Code, from, semgrepPlace{read.Number(res.Location.EndLine), read.Number(res.Location.EndColumn)})
+		from := semgrepPlace{Line: read.Number(res.Location.Line), Col: read.Number(res.Location.Column)}
+		secret = region(res.Code, from, semgrepPlace{Line: read.Number(res.Location.EndLine), Col: read.Number(res.Location.EndColumn)})
 	}
 	switch {
 	case tool == semgrepTool && res.CodeKey != (redoubt.Digest{}): // it was blanked before

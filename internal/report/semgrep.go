@@ -34,6 +34,7 @@ type semgrep struct {
 	last     *semgrepRule            // that was asked for last
 	results  bool                    // the member was there
 	texts    func(name string) []byte
+	sources  *sources          // nil: there is no checkout
 	formulas map[string]string // of rules by name
 	matches  []semgrepMatch
 	quick    semgrepResult // that was parsed last
@@ -49,6 +50,7 @@ func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
 		rules:   map[string]*semgrepRule{},
 
 		texts: o.RuleText, formulas: map[string]string{}, recall: newRecall(o), kept: o.kept,
+		sources: newSources(o.Source),
 	}
 	s.checkout.addRoot(o.Root)
 	if err := s.object("", s.member); err != nil {

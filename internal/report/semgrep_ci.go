@@ -191,7 +191,7 @@ func (f *ciFinding) result(muted bool) *semgrepResult {
 		severity = ciSeverities[f.Severity]
 	}
 	return &semgrepResult{
-		CheckID: f.CheckID, Path: f.Path, Start: semgrepPlace{f.Line, f.Column}, End: semgrepPlace{f.EndLine, f.EndColumn},
+		CheckID: f.CheckID, Path: f.Path, Start: semgrepPlace{Line: f.Line, Col: f.Column}, End: semgrepPlace{Line: f.EndLine, Col: f.EndColumn},
 		Extra: &semgrepExtra{
 			Message: f.Message, Severity: severity, Metadata: f.Metadata, Fingerprint: f.MatchBasedID, Ignored: read.Boolean(muted),
 			SCA: f.SCA, Validation: f.Validation, Trace: f.Trace, Engine: f.Engine, Historical: f.Historical,

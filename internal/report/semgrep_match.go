@@ -25,9 +25,10 @@ type semgrepMatch struct {
 }
 
 // matched notes a result whose code the report holds. Nobody being logged in,
-// it holds neither code nor metavariables, and no id can be computed.
+// it holds neither code nor metavariables, and no id can be computed, even where the
+// checkout has the code.
 func (s *semgrep) matched(m *semgrepResult, res *redoubt.Result) {
-	if unlessGated(m.Extra.Lines) == "" || res.Secret != nil {
+	if unlessGated(m.Extra.Lines) == "" || m.looked || res.Secret != nil {
 		return
 	}
 	match := semgrepMatch{

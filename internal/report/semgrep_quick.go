@@ -74,6 +74,10 @@ func (p *semgrepPlace) quickPlace(c *cursor) {
 			if c.once(&seen, 1) {
 				c.numberInto(&p.Col)
 			}
+		case "offset":
+			if c.once(&seen, 2) {
+				c.numberInto(&p.Offset)
+			}
 		default:
 			c.other()
 		}

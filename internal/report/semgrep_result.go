@@ -21,11 +21,13 @@ type semgrepResult struct {
 	Extra   *semgrepExtra `json:"extra"`
 
 	context string // of its lines, once it is known
+	looked  bool   // its lines are from the checkout
 }
 
 type semgrepPlace struct {
-	Line read.Number `json:"line"`
-	Col  read.Number `json:"col"`
+	Line   read.Number `json:"line"`
+	Col    read.Number `json:"col"`
+	Offset read.Number `json:"offset"` // from 0, in the file
 }
 
 type semgrepExtra struct {
@@ -107,6 +109,7 @@ func (s *semgrep) resultOf(item string, m *semgrepResult) *redoubt.Result {
 		Severity:     rule.Severity, Confidence: rule.Confidence,
 		Muted: bool(m.Extra.Ignored),
 	}
+	s.look(path, m)
 	if lines := string(unlessGated(m.Extra.Lines)); lines != "" {
 		res.Code = read.MultiLine(lines, read.MaxBlock)
 		m.context = syntacticContext(lines)

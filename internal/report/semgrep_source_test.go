@@ -1,0 +1,78 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestCodeOfTheCheckout cuts the lines of matches out of the file that was scanned, and
+// nothing out of one that is another by now.
+func TestCodeOfTheCheckout(t *testing.T) {
+	const text = "one\n  eval(a);\r\nö = eval(\n  b)\nlast"
+	at := func(line, col, offset int) string {
+		return fmt.Sprintf(`{"line":%d,"col":%d,"offset":%d}`, line, col, offset)
+	}
+	for name, test := range map[string]struct{ from, to, lines, want string }{
+		"a line":                          {at(2, 3, 6), at(2, 10, 13), requiresLogin, "  eval(a);"},
+		"several lines, in bytes":         {at(3, 6, 21), at(4, 5, 31), requiresLogin, "ö = eval(\n  b)"},
+		"characters, at bytes":            {at(3, 5, 21), at(4, 5, 31), requiresLogin, "ö = eval(\n  b)"},
+		"characters":                      {at(3, 5, 20), at(4, 5, 30), requiresLogin, "ö = eval(\n  b)"},
+		"the last line, to its end":       {at(5, 1, 32), at(5, 5, 36), requiresLogin, "last"},
+		"it has moved since":              {at(2, 3, 8), at(2, 10, 15), requiresLogin, ""},
+		"its end has":                     {at(2, 3, 6), at(2, 10, 14), requiresLogin, ""},
+		"a line that is not there":        {at(9, 1, 90), at(9, 4, 93), requiresLogin, ""},
+		"a column that is not there":      {at(2, 400, 404), at(2, 401, 405), requiresLogin, ""},
+		"the end before the beginning":    {at(2, 3, 6), at(1, 1, 0), requiresLogin, ""},
+		"no offsets":                      {at(2, 3, 0), at(2, 10, 0), requiresLogin, ""},
+		"numbers from nowhere":            {at(-1, -1, -1), at(1<<40, 1<<40, 1<<40), requiresLogin, ""},
+		"what the report says is so":      {at(2, 3, 6), at(2, 10, 13), "  eval(b);", "  eval(b);"},
+		"what it says to be nothing, too": {at(2, 3, 6), at(2, 10, 13), "", ""},
+	} {
+		for _, path := range []string{"a.js", "b.js"} {
+			data := fmt.Sprintf(`{"results":[{"check_id":"r","path":%q,"start":%s,"end":%s,"extra":{"message":"m","severity":"ERROR","metadata":{},"fingerprint":"requires login","lines":%q}}],"errors":[],"paths":{"scanned":["a.js"]}}`, path, test.from, test.to, test.lines)
+			reports, err := Read(strings.NewReader(data), Options{Source: func(path string) string {
+				if path == "a.js" {
+					return text
+				}
+				return ""
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := test.want
+			if path != "a.js" && test.lines == requiresLogin {
+				want = ""
+			}
+			r := reports[0].Results[0]
+			if r.Code != want || r.MatchBasedID != "" || (r.CodeHash == "") != (want == "") {
+				t.Errorf("%s, %s: %q, want %q; %q", name, path, r.Code, want, r.MatchBasedID)
+			}
+		}
+	}
+}
+
+// TestCheckoutIsReadOnce reads each file once, and no more of them than there is room for.
+func TestCheckoutIsReadOnce(t *testing.T) {
+	var results []string
+	for i := range 30 {
+		results = append(results, fmt.Sprintf(`{"check_id":"r","path":"%d.js","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":3,"offset":2},"extra":{"message":"m","severity":"ERROR","metadata":{},"lines":"requires login"}}`, i%20))
+	}
+	reads := 0
+	reports, err := Read(strings.NewReader(`{"results":[`+strings.Join(results, ",")+`],"errors":[],"paths":{"scanned":[]}}`), Options{Source: func(string) string {
+		reads++
+		return strings.Repeat("x", maxSources/10)
+	}})
+	if err != nil || reads != 11 { // the last one fills it
+		t.Fatalf("%d files were read, %v", reads, err)
+	}
+	told := 0
+	for _, r := range reports[0].Results {
+		if r.Code != "" {
+			told++
+		}
+	}
+	if told != 21 { // 10 of them twice
+		t.Errorf("%d have code", told)
+	}
+}
