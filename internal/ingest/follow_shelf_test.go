@@ -168,6 +168,7 @@ func (s *shelf) unite(m shelfMatch, row *shelfRow, renamed bool, twins []*shelfR
 		case slices.ContainsFunc(now, func(x standing) bool {
 			return !x.scanner && x.ref == twins[0].ref && x.lineage == twins[0].lineage && x.lock != m.lock
 		}):
+		case row != nil && !twins[0].live() && twins[0].changed != s.step: // it moved here since
 		case row != nil:
 			row.lineage = twins[0].lineage
 		default:

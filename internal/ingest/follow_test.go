@@ -88,6 +88,19 @@ var shelfHistories = []shelfHistory{
 		full main a.lock lodash@1 | b.lock lodash@9`, `
 		1 advisory main a.lock lodash CVE-1@1 open L1
 		2 advisory main b.lock lodash CVE-1@1 fixed L2`},
+	{"what a scanner and the advisories say of a lockfile that moves and comes back", `
+		scan dev a.lock/lodash/CVE-1 a.lock/axios/CVE-1
+		full main
+		osv CVE-1 axios 1-1
+		full main a.lock axios@1 | b.lock axios@1
+		full dev b.lock axios@1
+		scan dev
+		full dev a.lock axios@1`, `
+		1 scanner dev a.lock axios CVE-1 fixed L1
+		2 scanner dev a.lock lodash CVE-1 fixed L2
+		3 advisory main a.lock axios CVE-1@1 open L1
+		4 advisory main b.lock axios CVE-1@1 open L4
+		5 advisory dev a.lock axios CVE-1@1 open L4`},
 	{"several refs are one finding; triage shows on all, one is fixed alone", `
 		osv CVE-1 lodash 1-3
 		full main a.lock lodash@1

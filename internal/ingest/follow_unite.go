@@ -178,7 +178,7 @@ func (f *follower) uniteTwins(i int, row *redoubt.Finding) {
 		}
 		joined[t.Source] = true
 		if own := own(); own != 0 && !f.uniteUnlessApart(own, t.LineageID) {
-			if !f.isTaken(t.LineageID, f.Matches[i].Dependency.Lockfile) {
+			if f.speaks(row, t) && !f.isTaken(t.LineageID, f.Matches[i].Dependency.Lockfile) {
 				f.goOver(id, row, t.LineageID)
 			}
 			continue
@@ -208,6 +208,13 @@ func (f *follower) members(of int64) (out []int64) {
 		}
 	}
 	return out
+}
+
+// speaks reports whether a finding of the advisories may go over to what a scanner says:
+// while that has its own, or in the commit in which it ends. What it said once says
+// nothing of a finding that moved here since.
+func (f *follower) speaks(row *redoubt.Finding, t redoubt.Subject) bool {
+	return row == nil || live(t.State) || t.ChangedAt.Equal(f.plan.At)
 }
 
 // isTaken reports whether the advisories have a finding of a lineage on this ref in
