@@ -42,6 +42,7 @@ type Happening struct {
 	Lineages  IDRuns `json:"lineages,omitempty"`
 	ProjectID int64  `json:"project,omitempty"` // of the events of one project
 	ScanID    int64  `json:"scan,omitempty"`
+	RunID     int64  `json:"run,omitempty"`      // of EventScanFailed: the managed run that came to no scan
 	Assignee  string `json:"assignee,omitempty"` // name of the user, of EventAssigned
 	Reason    string `json:"reason,omitempty"`   // for people, of EventBuildBlocked and EventScanFailed
 }
@@ -94,6 +95,7 @@ type NotificationMessage struct {
 	Findings   []NotifiedFinding `json:"findings,omitempty"`   // the worst, MaxNotified at most
 	Projects   []NotifiedProject `json:"projects,omitempty"`   // MaxNotified at most
 	Scan       int64             `json:"scan,omitempty"`
+	Run        int64             `json:"run,omitempty"`
 	Assignee   string            `json:"assignee,omitempty"`
 	Path       string            `json:"path"` // of the page, below the deployment's
 	Test       bool              `json:"test,omitempty"`

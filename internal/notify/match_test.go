@@ -75,6 +75,20 @@ func TestWhichRulesAreTold(t *testing.T) {
 				return err
 			})
 		}, []string{"A scan failed in acme/api"}},
+		{"a run came to no scan", redoubt.NotificationRule{Events: only(redoubt.EventScanFailed)}, func(w *world) {
+			w.run(redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: "the repository is gone"})
+			w.run(redoubt.RunOutcome{State: redoubt.RunTimedOut, Reason: "it took longer"})
+		}, []string{"A scan failed in acme/api", "A scan failed in acme/api"}},
+		{"a run of another project", redoubt.NotificationRule{Events: only(redoubt.EventScanFailed), Filter: "repos=acme/other"}, func(w *world) {
+			w.run(redoubt.RunOutcome{State: redoubt.RunTimedOut, Reason: "it took longer"})
+		}, nil},
+		{"a run that is tried again, was stopped or came to a scan", redoubt.NotificationRule{Events: only(redoubt.EventScanFailed)}, func(w *world) {
+			w.run(redoubt.RunOutcome{State: redoubt.RunCancelled, Reason: redoubt.RunStopped})
+			w.run(redoubt.RunOutcome{State: redoubt.RunSuperseded})
+			w.run(redoubt.RunOutcome{State: redoubt.RunDone, ScanID: 41})
+			w.run(redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, ScanID: 42}) // the scan tells
+			w.run(redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunTransient})
+		}, nil},
 		{"blocked", redoubt.NotificationRule{Events: only(redoubt.EventBuildBlocked)}, func(w *world) {
 			w.found(high)
 			w.scan(redoubt.ScanCompleted, &redoubt.ScanGate{Reason: "2 findings block", Blocking: []redoubt.Blocked{{FindingID: 1}, {FindingID: 2}}})
@@ -123,6 +137,41 @@ func (w *world) scan(status redoubt.ScanStatus, gate *redoubt.ScanGate) {
 			return err
 		}
 		return tx.PutScanGate(ctx, id, gate)
+	})
+}
+
+// run has a managed run of the project come to an outcome.
+func (w *world) run(o redoubt.RunOutcome) {
+	w.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.QueueRun(ctx, redoubt.Run{ProjectID: w.project.ID, Kind: redoubt.RunFull, Cause: redoubt.RunByHand}); err != nil {
+			return err
+		}
+		r, ok, err := tx.LeaseRun(ctx, 1, nil)
+		if err == nil && !ok {
+			w.Error("there is no run to lease")
+		}
+		if err == nil {
+			_, err = tx.FinishRun(ctx, r.ID, r.Claim, o)
+		}
+		return err
+	})
+	w.clock.Advance(time.Millisecond)
+}
+
+// TestRunsThatFailTellWhy, and lead to their log.
+func TestRunsThatFailTellWhy(t *testing.T) {
+	each(t, func(w *world) {
+		w.ask(func(r *redoubt.NotificationRule) {
+			r.Events = redoubt.NotificationEvents(0).With(redoubt.EventScanFailed)
+		})
+		w.run(redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: "the repository is gone"})
+		w.settle()
+		events := w.receiver.events(w.T)
+		if len(events) != 1 || events[0].Data.Reason != "the repository is gone" || events[0].Data.RunID == 0 ||
+			events[0].Data.URL != fmt.Sprintf("https://redoubt.example/orgs/acme/runs/%d", events[0].Data.RunID) {
+			t.Errorf("told is %+v", events)
+		}
 	})
 }
 

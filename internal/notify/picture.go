@@ -188,11 +188,13 @@ func (m *matcher) project(ctx context.Context, h redoubt.Happening, r redoubt.No
 func (p picture) message(h redoubt.Happening, r redoubt.NotificationRule, at time.Time) redoubt.NotificationMessage {
 	m := redoubt.NotificationMessage{
 		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, 1000), Count: p.count, Severities: p.severities, Findings: p.findings,
-		Projects: p.about, Scan: h.ScanID, Assignee: h.Assignee,
+		Projects: p.about, Scan: h.ScanID, Run: h.RunID, Assignee: h.Assignee,
 	}
 	switch {
 	case h.Event == redoubt.EventBuildBlocked:
 		m.Path = fmt.Sprintf("/scans/%d/blocking", h.ScanID)
+	case h.RunID != 0:
+		m.Path = fmt.Sprintf("/runs/%d", h.RunID)
 	case h.Event == redoubt.EventScanMissing:
 		m.Path = "/projects"
 	case p.count == 1 && len(p.findings) == 1:

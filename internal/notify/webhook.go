@@ -51,6 +51,7 @@ type redoubtEvent struct {
 	Findings   []linkedFinding           `json:"findings"`
 	Projects   []redoubt.NotifiedProject `json:"projects,omitempty"`
 	ScanID     int64                     `json:"scan_id,omitempty"`
+	RunID      int64                     `json:"run_id,omitempty"`
 	Assignee   string                    `json:"assignee,omitempty"`
 	URL        string                    `json:"url"`
 	Test       bool                      `json:"test,omitempty"`
@@ -69,7 +70,7 @@ func (s sending) webhook(target redoubt.NotificationTarget, now time.Time) (http
 	m := s.message
 	data := redoubtEvent{
 		Rule: m.Rule, Title: m.Title, Reason: m.Reason, Count: m.Count, Severities: m.Severities, Findings: []linkedFinding{}, Projects: m.Projects,
-		ScanID: m.Scan, Assignee: m.Assignee, URL: s.url(m.Path), Test: m.Test,
+		ScanID: m.Scan, RunID: m.Run, Assignee: m.Assignee, URL: s.url(m.Path), Test: m.Test,
 	}
 	for _, f := range m.Findings {
 		data.Findings = append(data.Findings, linkedFinding{f, s.finding(f.ID)})

@@ -89,6 +89,7 @@ type event struct {
 		Count      int            `json:"count"`
 		Severities map[string]int `json:"severities"`
 		URL        string         `json:"url"`
+		RunID      int64          `json:"run_id"`
 		Findings   []struct {
 			ID   int64  `json:"id"`
 			Rule string `json:"rule"`

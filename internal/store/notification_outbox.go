@@ -120,6 +120,14 @@ func (tx *Tx) tellFailed(s redoubt.Scan) {
 	}
 }
 
+// tellRunFailed tells of a managed run that came to no scan: of another one the scan says
+// how it ended. Nobody is told of what somebody stopped, or a newer one made needless.
+func (tx *Tx) tellRunFailed(r redoubt.Run) {
+	if r.ScanID == 0 && (r.State == redoubt.RunFailed || r.State == redoubt.RunTimedOut) {
+		tx.Tell(redoubt.Happening{Event: redoubt.EventScanFailed, ProjectID: r.ProjectID, RunID: r.ID, Reason: r.Reason})
+	}
+}
+
 // queueHappened keeps what this transaction told, for the job that finds out whom to tell.
 func (tx *Tx) queueHappened(ctx context.Context) error {
 	told := slices.DeleteFunc(tx.happened, func(h redoubt.Happening) bool { // lineages alone are of findings that nobody is told of

@@ -76,6 +76,7 @@ func (tx *Tx) endRun(ctx context.Context, r redoubt.Run, o redoubt.RunOutcome) e
 	if err != nil {
 		return err
 	}
+	tx.tellRunFailed(r)
 	return tx.QueueTelling(ctx, r.ProjectID, r.Commit)
 }
 
