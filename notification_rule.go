@@ -91,8 +91,8 @@ type NotificationDigest uint8
 // Digests. The numbers are stored: never give one another meaning.
 const (
 	DigestNone NotificationDigest = iota + 1 // a mail for each event, at once
-	DigestDay                                // one mail a person and day
-	DigestWeek                               // one mail a person and week
+	DigestDay                                // a mail a person and day, and another for each 500 messages
+	DigestWeek                               // the same by week
 )
 
 var notificationDigests = enumNames[NotificationDigest]{"", "none", "day", "week"}

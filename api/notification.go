@@ -19,7 +19,7 @@ type NotificationRule struct {
 	Channel     string   `json:"channel" enum:"webhook,slack,teams,mattermost,discord,email" doc:"How people are told."`
 	Host        string   `json:"host" doc:"Host of the receiver's address; empty of email." example:"hooks.example.com"`
 	To          []string `json:"to" doc:"Addresses of mail, of the channel email." example:"[\"alice@example.com\"]"`
-	Digest      string   `json:"digest" enum:"none,day,week" doc:"How mail comes: at once, or one mail a person and day or week."`
+	Digest      string   `json:"digest" enum:"none,day,week" doc:"How mail comes: at once, or as a digest by day or week: one mail a person, and another for every 500 messages."`
 	Paused      bool     `json:"paused" doc:"Whether nobody is told at present."`
 	Problem     string   `json:"problem" doc:"What went wrong last; empty: it works, or was not tried." example:""`
 	CreatedAt   Time     `json:"created_at" doc:"When it was made."`
@@ -48,7 +48,7 @@ type CreateNotificationRuleRequest struct {
 	Channel     string   `json:"channel" enum:"webhook,slack,teams,mattermost,discord,email" doc:"How people are told."`
 	URL         string   `json:"url,omitempty" maxLength:"2000" doc:"Address of the receiver, of all channels but email." example:"https://hooks.example.com/redoubt"`
 	To          []string `json:"to,omitempty" maxItems:"50" doc:"Addresses of mail, of the channel email."`
-	Digest      string   `json:"digest,omitempty" enum:"none,day,week" doc:"How mail comes: at once (the default), or one mail a person and day or week."`
+	Digest      string   `json:"digest,omitempty" enum:"none,day,week" doc:"How mail comes: at once (the default), or as a digest by day or week: one mail a person, and another for every 500 messages."`
 	Paused      bool     `json:"paused,omitempty" doc:"Whether nobody is told for now."`
 }
 

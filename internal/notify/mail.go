@@ -79,6 +79,9 @@ func (d *delivery) mail(ctx context.Context, list []redoubt.Notification) error 
 	return err
 }
 
+// mailNames is how many findings one mail names, of all its messages.
+const mailNames = 100
+
 // letter is one mail of messages. It is text alone: nothing in it is obeyed.
 func (d *delivery) letter(list []redoubt.Notification) (*mail.Msg, error) {
 	letter := mail.NewMsg()
@@ -93,11 +96,15 @@ func (d *delivery) letter(list []redoubt.Notification) (*mail.Msg, error) {
 	if len(list) > 1 {
 		subject = fmt.Sprintf("%d notifications", len(list))
 	}
+	named := 0
 	for i, n := range list {
 		if i > 0 {
 			b.WriteString("\n--\n\n")
 		}
-		b.WriteString(sendingOf(d.base, n).text())
+		s := sendingOf(d.base, n)
+		s.message.Findings = s.message.Findings[:min(len(s.message.Findings), mailNames-named)]
+		named += len(s.message.Findings)
+		b.WriteString(s.text())
 	}
 	fmt.Fprintf(&b, "\nAn administrator of %s made the notification rule %s, which has you told.\n", d.base, unlinked(list[0].Message.Rule))
 	letter.Subject("[Redoubt] " + subject)
@@ -130,7 +137,7 @@ func (s sending) text() string {
 		fmt.Fprintf(&b, "\n- %s\n", unlinked(p.Name))
 	}
 	if more := m.more(); more != "" {
-		fmt.Fprintf(&b, "\n%s\n", more)
+		fmt.Fprintf(&b, "\n%s: %s\n", strings.TrimSuffix(more, "."), s.url(m.Path))
 	}
 	return b.String()
 }

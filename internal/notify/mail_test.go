@@ -167,6 +167,30 @@ func TestDigestIsOneMailAPersonAndDay(t *testing.T) {
 	})
 }
 
+// TestMailNamesSoMany findings, and leads to the others.
+func TestMailNamesSoMany(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	p := w.post()
+	w.ask(byMail(redoubt.DigestDay, "alice@example.com"))
+	for range 15 {
+		w.found(added{n: 12, severity: redoubt.SeverityHigh})
+	}
+	w.settle()
+	w.clock.Advance(25 * time.Hour)
+	w.settle()
+	letters := p.take()
+	if len(letters) != 1 {
+		t.Fatalf("%d letters", len(letters))
+	}
+	body := strings.ReplaceAll(letters[0].body, "=\r\n", "")
+	if named := strings.Count(body, "- high sqli"); named != 100 {
+		t.Errorf("it names %d findings", named)
+	}
+	if n, more, linked := strings.Count(body, "12 new findings"), strings.Count(body, "And 2 more: https://redoubt.example/"), strings.Count(body, "https://redoubt.example/orgs/acme/findings"); n != 15 || more != 10 || linked < 115 {
+		t.Errorf("of 15 messages it has %d, %d say how many more, %d links: %s", n, more, linked, body)
+	}
+}
+
 // TestDigestThatFailedOnceIsTriedAgain: a digest that waited for its day is as new as a
 // message on that day.
 func TestDigestThatFailedOnceIsTriedAgain(t *testing.T) {
