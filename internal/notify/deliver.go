@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -174,42 +173,4 @@ func reason(err error) string {
 		return "no answer within " + sendFor.String()
 	}
 	return err.Error()
-}
-
-// Test sends a rule's receivers a message now, and returns what came of it, which is in the
-// rule's log too.
-func (n *Notifier) Test(ctx context.Context, deploymentID int64, who redoubt.Actor, id int64) (list []redoubt.Notification, err error) {
-	var d delivery
-	err = n.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
-		d = delivery{Notifier: n, deployment: deploymentID, to: redoubt.NotificationReceiver{RuleID: id}}
-		return d.read(ctx, tx)
-	})
-	if err != nil {
-		return nil, err
-	}
-	m := redoubt.NotificationMessage{Event: redoubt.EventNewFinding, At: n.Clock(), Rule: d.rule.Name, Title: "This is a test of the notification rule " + d.rule.Name + ".", Path: "/overview", Test: true}
-	if events := d.rule.Events; !events.Has(m.Event) {
-		m.Event, _ = redoubt.ParseNotificationEvent(events.Names()[0])
-	}
-	for _, to := range d.rule.Receivers() {
-		d.to = to
-		one := redoubt.Notification{RuleID: id, Receiver: to, Key: "test-" + rand.Text(), Message: m, CreatedAt: n.Clock()}
-		out := d.send(ctx, []redoubt.Notification{one})
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if out.State == redoubt.NotificationQueued { // whoever tests sees that it failed
-			out.State = redoubt.NotificationFailed
-		}
-		one.State, one.Status, one.Answer, one.Problem = out.State, out.Status, out.Answer, out.Problem
-		list = append(list, one)
-	}
-	return list, n.Store.Update(ctx, deploymentID, who, func(ctx context.Context, tx *store.Tx) (err error) {
-		for i := range list {
-			if list[i], err = tx.AddEndedNotification(ctx, list[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

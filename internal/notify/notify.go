@@ -56,6 +56,7 @@ type Notifier struct {
 	Config
 	client *http.Client
 	lanes  lanes
+	tests  brake
 	told   sync.WaitGroup  // those that have a lane
 	work   context.Context //nolint:containedctx // attempts go on after the job that found what is due, until Close
 	stop   context.CancelFunc

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"reflect"
 	"strings"
 	"time"
 
@@ -138,8 +139,10 @@ func (n *Notifier) Change(ctx context.Context, tx *store.Tx, r redoubt.Notificat
 		return r, err
 	}
 	r.Channel, r.Host = before.Channel, before.Host
-	if err := n.check(&r, address); err != nil {
-		return r, err
+	if !pauses(before, r, address) {
+		if err := n.check(&r, address); err != nil {
+			return r, err
+		}
 	}
 	if before.Paused && !r.Paused {
 		r.Problem = ""
@@ -159,6 +162,13 @@ func (n *Notifier) Change(ctx context.Context, tx *store.Tx, r redoubt.Notificat
 		}
 	}
 	return tx.UpdateNotificationRule(ctx, r, sealed)
+}
+
+// pauses reports whether a change does nothing but pause a rule: that is never refused,
+// whatever became of its filter or of the server's mail.
+func pauses(before, after redoubt.NotificationRule, address string) bool {
+	before.Paused = after.Paused
+	return after.Paused && address == "" && reflect.DeepEqual(before, after)
 }
 
 // Rotate gives the webhook of a rule another secret, and returns it. The one before signs

@@ -73,7 +73,7 @@ func (tx *Tx) EndNotifications(ctx context.Context, list []redoubt.Notification,
 	return tx.QueueTurn(ctx, d.Retry)
 }
 
-// AddEndedNotification keeps a message that was sent already, as one to try a rule is.
+// AddEndedNotification keeps a message that was sent already.
 func (tx *Tx) AddEndedNotification(ctx context.Context, n redoubt.Notification) (redoubt.Notification, error) {
 	id, err := tx.newID(ctx, seqConnection)
 	if err != nil {
@@ -84,6 +84,30 @@ func (tx *Tx) AddEndedNotification(ctx context.Context, n redoubt.Notification) 
 		n.ID, n.RuleID, encoded(n.Receiver), n.Key, encoded(n.Message), n.State, n.CreatedAt, n.DueAt, n.HeldUntil, n.EndedAt, n.Attempts, n.Status, n.Answer, n.Problem,
 	}}, "")
 	return n, err
+}
+
+// AddNotificationTests keeps what came of a test of a rule, with who asked for it. A rule
+// that was removed meanwhile is redoubt.ErrNotFound.
+func (tx *Tx) AddNotificationTests(ctx context.Context, ruleID int64, list []redoubt.Notification) ([]redoubt.Notification, error) {
+	if _, err := tx.NotificationRule(ctx, ruleID); err != nil {
+		return nil, err
+	}
+	out := make([]redoubt.Notification, len(list))
+	delivered := 0
+	for i, n := range list {
+		var err error
+		if out[i], err = tx.AddEndedNotification(ctx, n); err != nil {
+			return nil, err
+		}
+		if n.State == redoubt.NotificationDelivered {
+			delivered++
+		}
+	}
+	tx.audit("notification.test", subject("notification_rule", ruleID), nil, struct {
+		Sent      int `json:"sent"`
+		Delivered int `json:"delivered"`
+	}{len(list), delivered})
+	return out, nil
 }
 
 // ResendNotification queues a message of a rule once more, under the id that it had. One

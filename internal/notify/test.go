@@ -1,0 +1,91 @@
+package notify
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+const (
+	// testsAtOnce is how many messages a deployment's tests send at once at most, each to
+	// one receiver, and testsEvery after which time there may be one more.
+	testsAtOnce = 100
+	testsEvery  = 6 * time.Second
+	// testFor bounds a test: whoever asked for it waits.
+	testFor = 30 * time.Second
+)
+
+// brake bounds how many messages tests send, by deployment. It is safe for concurrent use.
+type brake struct {
+	mu sync.Mutex
+	of map[int64]*rate.Limiter
+}
+
+// take counts messages, or returns how long to wait until so many may be sent.
+func (b *brake) take(deployment int64, now time.Time, n int) (wait time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.of == nil {
+		b.of = map[int64]*rate.Limiter{}
+	}
+	if b.of[deployment] == nil {
+		b.of[deployment] = rate.NewLimiter(rate.Every(testsEvery), testsAtOnce)
+	}
+	r := b.of[deployment].ReserveN(now, n)
+	if wait = r.DelayFrom(now); wait > 0 {
+		r.CancelAt(now)
+	}
+	return wait
+}
+
+// Test sends a rule's receivers a message now, and returns what came of it, which is in the
+// rule's log and the audit trail too. Too many tests of a deployment are a
+// *redoubt.BusyError.
+func (n *Notifier) Test(ctx context.Context, deploymentID int64, who redoubt.Actor, id int64) (list []redoubt.Notification, err error) {
+	d := delivery{Notifier: n, deployment: deploymentID, to: redoubt.NotificationReceiver{RuleID: id}}
+	if err := n.Store.View(ctx, deploymentID, d.read); err != nil {
+		return nil, err
+	}
+	receivers := d.rule.Receivers()
+	if wait := n.tests.take(deploymentID, n.Clock(), len(receivers)); wait > 0 {
+		return nil, &redoubt.BusyError{Text: "The rules of this deployment were tested too often in the last minutes. Wait as Retry-After says.", Wait: max(wait, time.Second)}
+	}
+	m := redoubt.NotificationMessage{Event: redoubt.EventNewFinding, At: n.Clock(), Rule: d.rule.Name, Title: "This is a test of the notification rule " + d.rule.Name + ".", Path: "/overview", Test: true}
+	if events := d.rule.Events; !events.Has(m.Event) {
+		m.Event, _ = redoubt.ParseNotificationEvent(events.Names()[0])
+	}
+	within, cancel := context.WithTimeout(ctx, testFor)
+	defer cancel()
+	for _, to := range receivers {
+		d.to = to
+		one := redoubt.Notification{RuleID: id, Receiver: to, Key: "test-" + rand.Text(), Message: m, CreatedAt: n.Clock()}
+		list = append(list, d.tried(within, one))
+	}
+	ctx, end := outlast(ctx, keepWithin) // who hung up has sent them all the same
+	defer end()
+	return list, n.Store.Update(ctx, deploymentID, who, func(ctx context.Context, tx *store.Tx) (err error) {
+		list, err = tx.AddNotificationTests(ctx, id, list)
+		return err
+	})
+}
+
+// tried is a test with what came of it: there is no second attempt.
+func (d *delivery) tried(ctx context.Context, n redoubt.Notification) redoubt.Notification {
+	if ctx.Err() != nil {
+		n.State, n.Problem = redoubt.NotificationFailed, fmt.Sprintf("It was not sent: the test took longer than %s, or was broken off.", testFor)
+		return n
+	}
+	out := d.send(ctx, []redoubt.Notification{n})
+	if out.State == redoubt.NotificationQueued {
+		out.State = redoubt.NotificationFailed
+	}
+	n.State, n.Status, n.Answer, n.Problem = out.State, out.Status, out.Answer, out.Problem
+	return n
+}

@@ -1,0 +1,112 @@
+package notify_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// TestTestsAreBounded by deployment, and each is in the log and in the audit trail.
+func TestTestsAreBounded(t *testing.T) {
+	each(t, func(w *world) {
+		p := w.post()
+		var to []string
+		for i := range 40 {
+			to = append(to, fmt.Sprintf("p%d@example.com", i))
+		}
+		mail, _ := w.ask(byMail(redoubt.DigestDay, to...))
+		hook, _ := w.ask(nil)
+		other := w.another()
+		theirs, _ := other.ask(nil)
+		test := func(of *world, id int64) error {
+			_, err := w.n.Test(t.Context(), of.d.ID, redoubt.Actor{Kind: "user", ID: "1", Name: "alice"}, id)
+			return err
+		}
+		for range 2 {
+			if err := test(w, mail.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := test(w, mail.ID) // 120 of 100 messages
+		if busy, ok := errors.AsType[*redoubt.BusyError](err); !ok || busy.Wait != 2*time.Minute {
+			t.Errorf("a third test is %v", err)
+		}
+		if n := len(p.take()); n != 80 {
+			t.Errorf("%d letters were sent", n)
+		}
+		if err := errors.Join(test(w, hook.ID), test(other, theirs.ID)); err != nil {
+			t.Errorf("tests within the bounds: %v", err)
+		}
+		w.clock.Advance(3 * time.Minute)
+		if err := test(w, mail.ID); err != nil {
+			t.Errorf("three minutes later: %v", err)
+		}
+		if n := len(w.log(mail.ID)); n != 120 {
+			t.Errorf("the log has %d tests", n)
+		}
+		audited := 0
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.AuditEvents(ctx, 0, 1000)
+			for _, e := range list {
+				if e.Action == "notification.test" && e.By.Name == "alice" {
+					audited++
+				}
+			}
+			return err
+		})
+		if audited != 4 {
+			t.Errorf("%d tests are in the audit trail", audited)
+		}
+	})
+}
+
+// TestTestsThatAreBrokenOffAreLogged: whoever asked for them hung up, but they were sent.
+func TestTestsThatAreBrokenOffAreLogged(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	r, _ := w.ask(nil)
+	ctx, hangUp := context.WithCancel(t.Context())
+	w.receiver.answers(func(http.ResponseWriter, *http.Request) { hangUp() })
+	if _, err := w.n.Test(ctx, w.d.ID, redoubt.Actor{Kind: "user"}, r.ID); err != nil {
+		t.Fatal(err)
+	}
+	if log := w.log(r.ID); len(log) != 1 || !log[0].Message.Test {
+		t.Errorf("the log has %+v", log)
+	}
+}
+
+// TestRulesCanAlwaysBePaused, and changed in nothing else where they will not do any more.
+func TestRulesCanAlwaysBePaused(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	w.post()
+	r, _ := w.ask(byMail(redoubt.DigestNone, "alice@example.com"))
+	w.mail.Host = "" // the server sends no mail any more
+	w.start()
+	change := func(how func(r *redoubt.NotificationRule)) (err error) {
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			now, failed := tx.NotificationRule(ctx, r.ID)
+			if failed != nil {
+				return failed
+			}
+			how(&now)
+			_, err = w.n.Change(ctx, tx, now, "")
+			return nil
+		})
+		return err
+	}
+	if err := change(func(r *redoubt.NotificationRule) { r.Paused, r.Name = true, "another" }); err == nil || !strings.Contains(err.Error(), "sends no mail") {
+		t.Errorf("a change of the name: %v", err)
+	}
+	if err := change(func(r *redoubt.NotificationRule) { r.Paused = true }); err != nil {
+		t.Errorf("pausing: %v", err)
+	}
+	if err := change(func(r *redoubt.NotificationRule) { r.Paused = false }); err == nil {
+		t.Error("it goes on")
+	}
+}
