@@ -60,13 +60,14 @@ type cli struct {
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands and flags."`
 	Man        manCmd        `cmd:"" help:"Print a manual page: redoubt man token create | man -l -"`
 
-	Login    loginCmd    `cmd:"" group:"desk" help:"Sign in to a server, for the commands below."`
-	Logout   logoutCmd   `cmd:"" group:"desk" help:"Sign out."`
-	Findings findingsCmd `cmd:"" group:"desk" help:"List, show and triage findings."`
-	Tickets  ticketsCmd  `cmd:"" group:"desk" help:"List tickets about findings, and make and link them."`
-	Projects projectsCmd `cmd:"" group:"desk" help:"List projects."`
-	Scans    scansCmd    `cmd:"" group:"desk" help:"List scans."`
-	SBOM     sbomCmd     `cmd:"" name:"sbom" group:"desk" help:"Download a bill of materials."`
+	Login         loginCmd         `cmd:"" group:"desk" help:"Sign in to a server, for the commands below."`
+	Logout        logoutCmd        `cmd:"" group:"desk" help:"Sign out."`
+	Findings      findingsCmd      `cmd:"" group:"desk" help:"List, show and triage findings."`
+	Tickets       ticketsCmd       `cmd:"" group:"desk" help:"List tickets about findings, and make and link them."`
+	Notifications notificationsCmd `cmd:"" group:"desk" help:"List, test and pause the rules by which people are told, and what they told."`
+	Projects      projectsCmd      `cmd:"" group:"desk" help:"List projects."`
+	Scans         scansCmd         `cmd:"" group:"desk" help:"List scans."`
+	SBOM          sbomCmd          `cmd:"" name:"sbom" group:"desk" help:"Download a bill of materials."`
 }
 
 func main() { os.Exit(run(os.Args[1:])) }
