@@ -120,8 +120,11 @@ func TestNotificationRulesByAPI(t *testing.T) {
 		if len(first.Notifications) != 2 || len(second.Notifications) != 1 || second.Cursor != "" || !first.Notifications[0].Test || first.Notifications[0].Status != 204 || first.Notifications[0].ID < first.Notifications[1].ID {
 			t.Errorf("%+v, then %+v", first, second)
 		}
-		again := post[api.NotificationResponse](t, s, fmt.Sprint(at, "/notifications/", second.Notifications[0].ID, "/resend"), nil).Notification
-		refused(t, s.send(t, request{method: "POST", path: fmt.Sprint(at, "/notifications/", again.ID, "/resend")}), 409, api.CodeConflict)
+		resend := fmt.Sprint(at, "/notifications/", second.Notifications[0].ID, "/resend")
+		refused(t, s.send(t, request{method: "POST", path: resend}), 409, api.CodeConflict) // while its rule is paused
+		read[api.NotificationRuleResponse](t, s.send(t, request{method: "PATCH", path: at, body: object{"paused": false}}))
+		post[api.NotificationResponse](t, s, resend, nil)
+		refused(t, s.send(t, request{method: "POST", path: resend}), 409, api.CodeConflict) // it waits already
 		everything := []any{get[api.ListNotificationRulesResponse](t, s, "notification-rules"), get[api.NotificationRuleResponse](t, s, at), first}
 		if text, _ := json.Marshal(everything); strings.Contains(string(text), "secret-path") || strings.Contains(string(text), "whsec_") {
 			t.Errorf("an answer tells what is secret: %s", text)

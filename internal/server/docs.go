@@ -148,7 +148,7 @@ var described = map[string]routeDoc{
 	"testNotificationRule":     {"Test a notification rule", "Sends the receivers of a rule a message now, a paused one's too. What came of it is the answer, which is a 200 all the same, and in the log."},
 	"rotateNotificationSecret": {"Replace the secret of a webhook", "Answers another secret, this once. For a day messages are signed with the one before too. A rule of another channel is a conflict."},
 	"listNotifications":        {"List the notifications of a rule", "What a rule told, was to tell or tells next, the newest first, with the receivers' answers, in pages. Pass `cursor` to get the next page; it is absent on the last one."},
-	"resendNotification":       {"Resend a notification", "Queues a notification once more, under the id that it had. One that waits already is a conflict."},
+	"resendNotification":       {"Resend a notification", "Queues a notification once more, under the id that it had. One that waits already, or that its rule tells no more, is a conflict."},
 }
 
 // pathWords describe the parts of paths.
