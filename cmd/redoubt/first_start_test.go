@@ -75,8 +75,8 @@ func (p *person) dropsAReport(w *ciWorld) {
 		return "";
 	})()`)
 	p.does(chromedp.Focus("#ref"), chromedp.KeyEvent(kb.Enter))
-	p.waits(`location.pathname.includes("/upload/upload-") && document.querySelector("main")?.innerText.includes("1 of 1 files taken")`)
-	if text := p.reads(`document.querySelector("main").innerText`); !strings.Contains(text, "1 dependencies added") {
+	p.waits(`location.pathname.includes("/upload/upload-") && document.querySelector("main")?.innerText.includes("Files taken: 1 of 1")`)
+	if text := p.reads(`document.querySelector("main").innerText`); !strings.Contains(text, "dependencies: 1 added") {
 		p.Errorf("the page says:\n%s", text)
 	}
 	// What is refused leaves what was typed and chosen where it is.

@@ -131,7 +131,7 @@ func TestUploadOnThePageIsAnImport(t *testing.T) {
 		}
 		byPage := told.Imports[0]
 		for _, want := range []string{
-			"1 of 2 files taken", "<b>2 new</b>", fmt.Sprintf(`/scans/%s">Scan`, byPage.ScanID), "package-lock.json", "1 lockfiles could not be read", "/findings?ref=refs%2Fheads%2Fmain&amp;repos=acme%2Fby-page",
+			"Files taken: 1 of 2", "<b>2 new</b>", fmt.Sprintf(`/scans/%s">Scan`, byPage.ScanID), "package-lock.json", "Not read: 1 lockfile<", "/findings?ref=refs%2Fheads%2Fmain&amp;repos=acme%2Fby-page",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page lacks %q:\n%s", want, text)

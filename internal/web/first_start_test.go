@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -150,4 +152,32 @@ func TestFirstStartIsLeft(t *testing.T) {
 	s.as(redoubt.RoleAdmin)
 	says(t, s.follow(startPath+"/leave", nil), "No project yet")
 	says(t, s.page(startPath), "Create token")
+}
+
+// On a phone, in both themes, the steps of an empty server are without a fault that axe
+// knows of, before and after the token is made.
+func TestFirstStartIsAccessible(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	s.member("ada", "Ada Lovelace", redoubt.RoleAdmin)
+	b := s.browse(390, 844)
+	look := func(what string) {
+		t.Helper()
+		b.run(axe)
+		faults := append(b.axe(allRules), b.axe(sizeRules)...)
+		b.run(`document.documentElement.dataset.theme = "dark"`)
+		for _, fault := range append(faults, b.axe(colourRules)...) {
+			t.Errorf("%s: %s", what, fault)
+		}
+		if wide := read[int](b, `document.documentElement.scrollWidth`); wide > 390 {
+			t.Errorf("%s is %d wide", what, wide)
+		}
+	}
+	b.open("/overview")
+	look("an empty server")
+	b.do(chromedp.Click(".of-terminal form .primary"), chromedp.WaitReady(".say.good"))
+	b.until(`document.querySelector(".of-terminal [data-copy]:not([hidden])")`)
+	look("the token")
+	b.open("/upload")
+	look("the upload")
 }

@@ -26,6 +26,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"list":      func(items ...any) []any { return items },
 		"percent":   percent,
 		"span":      lasting,
+		"plural":    plural,
 		"shortRule": shortRule,
 		"minus":     func(a, b float64) float64 { return a - b },
 		"mayTriage": func(v Viewer) bool { return v.May(triager) },

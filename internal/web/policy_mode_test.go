@@ -41,7 +41,7 @@ func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 	if n := s.blocking(); n != 0 {
 		t.Fatalf("%d rules block already", n)
 	}
-	says(t, s.follow(modes, form), "4 rules are in mode block from the next build on", "Set many rules")
+	says(t, s.follow(modes, form), "Set to block, from the next build on: 4 rules.", "Set many rules")
 	if n := s.blocking(); n != 4 {
 		t.Errorf("%d rules block, want 4", n)
 	}
@@ -49,7 +49,7 @@ func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 		t.Errorf("the gate blocks on %d, the page said 2", gate)
 	}
 	says(t, s.page(modes+"?severity=low&mode=block"), "No rule would change")
-	says(t, s.follow(modes, formOf(s.page(modes+"?severity=low&mode=monitor"))), "4 rules are in mode monitor")
+	says(t, s.follow(modes, formOf(s.page(modes+"?severity=low&mode=monitor"))), "Set to monitor, from the next build on: 4 rules.")
 	if n := s.blocking(); n != 0 {
 		t.Errorf("%d rules block after all were set back", n)
 	}
