@@ -53,7 +53,7 @@ func doorOf(t testing.TB, s *site, change ...func(*SignIn)) *door {
 	pages, err := New(Config{
 		Store: d.store, Index: index.New(d.store, index.Options{BodyCache: 1 << 20}), Clock: d.clock.Now,
 		Logger: slog.New(slog.NewTextHandler(&d.log, nil)), Version: "test", SignIn: d.signIn, SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")), CodeHosts: &codeHosts{},
-		Notifier: newNotifier(t, d.store, d.clock.Now),
+		Notifier: newNotifier(t, d.store, d.clock.Now), Uploads: func() Uploads { return noUploads{} },
 	})
 	if err != nil {
 		t.Fatal(err)

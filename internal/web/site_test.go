@@ -76,7 +76,7 @@ func siteOf(t testing.TB, clock *storetest.Clock, st *store.Store, org redoubt.D
 	s.as(redoubt.RoleTriager)
 	pages, err := New(Config{
 		Store: s.store, Index: s.index, Clock: s.clock.Now, Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Version: "test", Viewers: s, SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")), CodeHosts: &s.codeHosts,
-		Notifier: newNotifier(t, s.store, clock.Now),
+		Notifier: newNotifier(t, s.store, clock.Now), Uploads: func() Uploads { return noUploads{} },
 	})
 	if err != nil {
 		t.Fatal(err)
