@@ -49,7 +49,10 @@ type changed struct {
 	HasMore bool              `json:"has_more"`
 }
 
-func (*changed) header(h http.Header) { h.Set("Content-Type", "application/json") }
+func (a *changed) header(h http.Header) {
+	h.Set("Content-Type", "application/json")
+	hint(h, len(a.Changed), "changed")
+}
 
 // WriteTo writes the answer.
 func (a *changed) WriteTo(w io.Writer) (int64, error) {

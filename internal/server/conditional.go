@@ -33,8 +33,8 @@ func conditional(h handler) handler {
 // 304 to who has it already.
 func listed[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handler {
 	return conditional(func(a huma.API, o *operation) {
-		huma.Register(a, *o.described, func(ctx context.Context, in *In) (*listReply[Out], error) {
-			c, out := callOf(ctx), &listReply[Out]{http.StatusNotModified, new(Out)}
+		huma.Register(a, *o.described, func(ctx context.Context, in *In) (*reply[Out], error) {
+			c, out := callOf(ctx), &reply[Out]{http.StatusNotModified, new(Out)}
 			err := c.view(ctx, func(ctx context.Context) error {
 				if c.known([]any{c.tx.Version(), c.tx.LastCommit()}) {
 					return nil
@@ -52,20 +52,14 @@ func listed[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) han
 	})
 }
 
-// listReply is what huma encodes, if its status has a body.
-type listReply[T any] struct {
-	Status int
-	Body   *T
-}
-
 // mayBeKnown describes the header of what the client has.
 func (o *operation) mayBeKnown() {
 	o.described.Parameters = append(o.described.Parameters, &huma.Param{
 		Name: ifNoneMatch, In: "header", Example: `W/"5f1d0c2e9a7b44c08d3e6f21"`,
-		Description: "The ETag of an answer that the client has: while the list is the same, the answer is 304 without a body (an extension).",
+		Description: "The ETag of an answer that the client has: while it is the same, the answer is 304 without a body (an extension).",
 		Schema:      &huma.Schema{Type: huma.TypeString},
 	})
-	o.described.Responses["304"] = &huma.Response{Description: "The list is the one that If-None-Match names."}
+	o.described.Responses["304"] = &huma.Response{Description: "The answer is the one that If-None-Match names."}
 }
 
 // notModified is the answer without a body.
@@ -92,6 +86,11 @@ func (c *call) unlessKnown(view *index.View, in *findingsInput, list writer) wri
 func (c *call) known(state any) bool {
 	tag := tagOf([]any{c.server.Version, state, c.caller.Deployment.ID, c.caller.Deployment.Slug, c.caller.Globs(), c.dialect, c.base, c.r.URL.Path, c.r.URL.RawQuery})
 	c.w.Header().Set("ETag", `W/"`+tag+`"`)
+	return c.has(tag)
+}
+
+// has reports whether the client has the answer of a tag.
+func (c *call) has(tag string) bool {
 	for _, sent := range c.r.Header.Values(ifNoneMatch) {
 		if strings.TrimSpace(sent) == "*" {
 			return true

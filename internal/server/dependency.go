@@ -27,7 +27,7 @@ type dependenciesInput struct {
 func (in *dependenciesInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	c := callOf(ctx.Context())
-	in.filter = dependencyFilter(in.Body.DependencyFilter, c.caller.Globs(), &bad)
+	in.filter = c.dependencyFilter(in.Body.DependencyFilter, &bad)
 	in.list = list{"dependencies", c.caller.Deployment.ID, in.filter}
 	var err error
 	if in.after, err = c.server.cursors().decodeNumber(asText, in.list, string(in.Body.Cursor)); err != nil {
@@ -36,8 +36,8 @@ func (in *dependenciesInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-func dependencyFilter(f *api.DependencyFilter, visible redoubt.ProjectGlobs, bad *faults) redoubt.DependencyFilter {
-	out := redoubt.DependencyFilter{Projects: visible}
+func (c *call) dependencyFilter(f *api.DependencyFilter, bad *faults) redoubt.DependencyFilter {
+	out := redoubt.DependencyFilter{Projects: c.caller.Globs()}
 	if f == nil {
 		return out
 	}
@@ -50,6 +50,9 @@ func dependencyFilter(f *api.DependencyFilter, visible redoubt.ProjectGlobs, bad
 	out.Ecosystems = f.Ecosystem // spelt as they are kept by settleEcosystems
 	for _, id := range f.RepositoryID {
 		out.ProjectIDs = append(out.ProjectIDs, int64(id))
+	}
+	if c.hostedQuery.nothing {
+		out.ProjectIDs = []int64{0} // which no project has
 	}
 	for i, p := range f.PackageFilters {
 		if p == (api.PackageFilter{}) || p == (api.PackageFilter{ExactNameMatch: true}) {
@@ -148,7 +151,7 @@ type repositoriesInput struct {
 func (in *repositoriesInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	c := callOf(ctx.Context())
-	in.filter = dependencyFilter(in.Body.DependencyFilter, c.caller.Globs(), &bad)
+	in.filter = c.dependencyFilter(in.Body.DependencyFilter, &bad)
 	in.list = list{"repositories", c.caller.Deployment.ID, in.filter}
 	var err error
 	if in.after, err = c.server.cursors().decodeNumber(asNumber, in.list, string(in.Body.Cursor)); err != nil {
@@ -187,7 +190,7 @@ type lockfilesInput struct {
 func (in *lockfilesInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	c := callOf(ctx.Context())
-	in.filter = dependencyFilter(in.Body.DependencyFilter, c.caller.Globs(), &bad)
+	in.filter = c.dependencyFilter(in.Body.DependencyFilter, &bad)
 	in.list = list{"lockfiles " + ctx.Param("repositoryId"), c.caller.Deployment.ID, in.filter}
 	position, err := c.server.cursors().decode(in.list, string(in.Body.Cursor), 1)
 	if err != nil {

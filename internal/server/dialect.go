@@ -1,7 +1,11 @@
 package server
 
 import (
+	"cmp"
+	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -9,19 +13,40 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// settleDialect finds the dialect of a request: that of its header, else that of
-// its token (semantics §13). The answer names it.
-func (c *call) settleDialect() error {
-	c.dialect = c.caller.Token.Dialect
+// inOneDialect are operations whose findings are the contract's, whatever is asked
+// for: extensions, which no client of the hosted service knows.
+var inOneDialect = []string{"listFindingChanges", "exportFindings"}
+
+// nameDialect says in an answer of the API in which dialect it is, before it is known
+// who asks: errors look the same in both.
+func nameDialect(h http.Header, r *http.Request) {
+	if r.URL.Path != "/api" && !strings.HasPrefix(r.URL.Path, "/api/") {
+		return
+	}
+	dialect, ok := redoubt.ParseDialect(r.Header.Get(api.DialectHeader))
+	if !ok {
+		dialect = redoubt.DialectContract
+	}
+	h.Set(api.DialectHeader, string(dialect))
+	h.Add("Vary", api.DialectHeader)
+}
+
+// settleDialect finds the dialect of a request to an operation: that of its header,
+// else that of its token (semantics §13). The answer names it.
+func (c *call) settleDialect(operation string) error {
+	c.dialect = cmp.Or(c.caller.Token.Dialect, redoubt.DialectContract)
 	if sent := c.r.Header.Get(api.DialectHeader); sent != "" {
 		var ok bool
 		if c.dialect, ok = redoubt.ParseDialect(sent); !ok {
 			c.dialect = redoubt.DialectContract
+			c.w.Header().Set(api.DialectHeader, string(c.dialect))
 			return redoubt.Invalid("header."+api.DialectHeader, "%.40q is no dialect; send contract or hosted, or leave the header out for that of the token", sent)
 		}
 	}
+	if slices.Contains(inOneDialect, operation) {
+		c.dialect = redoubt.DialectContract
+	}
 	c.w.Header().Set(api.DialectHeader, string(c.dialect))
-	c.w.Header().Add("Vary", api.DialectHeader)
 	return nil
 }
 
@@ -43,7 +68,7 @@ func differences() []difference {
 		{"listFindings", "`sastFindings.findings` and `scaFindings.findings`", "`findings`, and nothing beside it", nil, nil},
 		{"listFindings", "`page_size` below 100 or above 3000 is an error", "brought into 1 to 3000; 0 is 100", clampPageSize, nil},
 		{"listFindings", "one `issue_type`; filters of the other one are an error", "several make one list; a filter holds for the types that have it", mergeIssueTypes, nil},
-		{"listFindings", "words that no filter knows are an error", "words of the hosted service that nothing here can be, as `provisionally_ignored`, select nothing", dropUnheld, nil},
+		{"listFindings", "words that no filter knows are an error", "words of the hosted service that nothing here can be, as `provisionally_ignored`, select nothing", nil, nil},
 		{"listFindings", "sub-objects in camelCase: `location.filePath`, `rule.cweNames`, `external_ticket.externalSlug`", "in snake_case: `file_path`, `cwe_names`, `external_slug`", nil, nil},
 		{"listFindings", "`ref` in full: `refs/heads/main`", "branches by name: `main`", nil, nil},
 		{"listFindings", "`reachability` as `always_reachable`, `unknown`", "as `always reachable`, `no reachability analysis`", nil, nil},
@@ -55,22 +80,11 @@ func differences() []difference {
 		{"listDependencies", "`transitivity` as `direct`", "as `DIRECT`, `TRANSITIVE`, `UNKNOWN_TRANSITIVITY`; `package`, `definedAt`, `resolvedUrl` and `pathToTransitivity` beside", nil, hostedDependencies},
 		{"listDependencyRepositories", "`cursor` as text", "as a number, 0 on the last page", nil, hostedRepositories},
 		{"searchScans", "`cursor` absent on the last page", "always there, with `hasMore`", nil, hostedScans},
+		{"listDependencies", "`includeArchived` and `licensePolicySettings` in `dependencyFilter` are errors", "taken: nothing is of archived projects alone, and all licences are allowed", nil, nil},
+		{"searchScans", "`statuses` that no scan here has are errors", "`SCAN_STATUS_PENDING` and `SCAN_STATUS_CANCELLED` select nothing", nil, nil},
+		{"listSecrets", "words of `status` that no secret here has are errors", "`FINDING_STATUS_REMOVED` and `FINDING_STATUS_UNKNOWN` select nothing", nil, nil},
 		{"listPolicies", "policies of all products", "those of code and secrets: it knows no others", nil, hostedPolicies},
-	}
-}
-
-// lenient returns what brings the parameters of a client of the hosted service
-// into those of the contract; nil for the contract's own.
-func (c *call) lenient(operation string) func(url.Values) {
-	if !c.hosted() {
-		return nil
-	}
-	return func(query url.Values) {
-		for _, d := range differences() {
-			if d.query != nil && d.operation == operation {
-				d.query(c, query)
-			}
-		}
+		{"listPolicyRules", "the rules of any policy", "those of code and secrets; of the supply chain's a 404", nil, nil},
 	}
 }
 

@@ -36,7 +36,8 @@ type call struct {
 	tx          *store.Tx            // of operations that the table gives one
 	nulls       []redoubt.FieldError // of the body, where none may be
 	idempotent  *idempotentRequest   // nil without a key
-	tag         string               // of the answer; empty for none
+	tag         string               // of what can be changed here; empty for none
+	state       string               // of all of such an answer
 	cause       error                // why it failed, for the log
 	panicked    bool                 // the cause is a panic, however much was sent by then
 }
@@ -68,7 +69,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, r, problemOf(err))
 		return
 	}
-	if err := c.settleDialect(); err != nil {
+	if err := c.settleDialect(e.route.ID); err != nil {
 		writeProblem(w, r, problemOf(err))
 		return
 	}
@@ -117,7 +118,7 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 
 // canonical brings query and body into the one spelling that is decoded.
 func (e *endpoint) canonical(c *call) error {
-	query, err := canonicalQuery(c.r.URL.RawQuery, e.op.params, c.lenient(e.route.ID))
+	query, err := canonicalQuery(c.r.URL.RawQuery, e.op.params, c.lenient(e.op))
 	if err != nil {
 		return err
 	}
@@ -140,6 +141,7 @@ func (e *endpoint) canonical(c *call) error {
 	if body, err = canonicalJSON(body, e.op.members); err != nil {
 		return err
 	}
+	body = c.lenientBody(e.op, body)
 	c.nulls = e.op.nulls(body)
 	c.idempotent.add(string(body))
 	c.r.Body = memory(body)

@@ -73,7 +73,7 @@ func (c *call) unchanged(what, tag string) error {
 		return nil
 	}
 	for _, one := range oneTag.FindAllStringSubmatch(sent, -1) {
-		if one[1] == tag {
+		if sent, _, _ := strings.Cut(one[1], "."); sent == tag {
 			return nil
 		}
 	}
@@ -91,8 +91,11 @@ func tagged(h handler) handler {
 				Schema:      &huma.Schema{Type: huma.TypeString},
 			})
 		}
+		if o.described.Method == http.MethodGet {
+			o.mayBeKnown()
+		}
 		h(a, o)
-		o.answers("ETag", "Names the state of what can be changed here; for If-Match.")
+		o.answers("ETag", "Names the state of what can be changed here, for If-Match, and of the whole answer, for If-None-Match.")
 	}
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -33,10 +34,10 @@ const (
 func clampPageSize(c *call, query url.Values) {
 	sent := query.Get("page_size")
 	query.Del("page_size")
-	n, err := strconv.Atoi(sent)
+	n, err := strconv.Atoi(sent) // the most there is, beside an error, where it is out of range
 	switch {
 	case sent == "":
-	case err != nil:
+	case err != nil && !errors.Is(err, strconv.ErrRange):
 		query.Set("page_size", sent) // refused with its reason
 	case n <= 0:
 		c.hostedQuery.pageSize = defaultPageSize
@@ -70,25 +71,6 @@ func mergeIssueTypes(c *call, query url.Values) {
 		if _, ok := redoubt.ParseIssueType(t); !ok || t == "secrets" {
 			query.Set("issue_type", t) // refused with its reason
 		}
-	}
-}
-
-// unheld are words of filters that the hosted service has and no finding here is.
-var unheld = map[string][]string{
-	"status":         {"provisionally_ignored", "removed"},
-	"triage_reasons": {"duplicate"},
-}
-
-// dropUnheld takes words out that no finding is. A filter of such words alone
-// selects nothing.
-func dropUnheld(c *call, query url.Values) {
-	for name, words := range unheld {
-		if len(query[name]) == 0 {
-			continue
-		}
-		left := slices.DeleteFunc(query[name], func(word string) bool { return slices.Contains(words, word) })
-		query[name] = left
-		c.hostedQuery.nothing = c.hostedQuery.nothing || len(left) == 0
 	}
 }
 

@@ -100,6 +100,7 @@ func (c *call) searchIssues(ctx context.Context, in *issuesInput) (*api.SearchIs
 		issue.Repository = projects[f.Repository.Name]
 		out.Issues = append(out.Issues, api.IssueEntry{Issue: issue})
 	}
+	hint(c.w.Header(), len(out.Issues), "issues")
 	return out, nil
 }
 

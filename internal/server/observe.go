@@ -25,6 +25,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		origin := edge.Trust{Proxies: s.TrustedProxies, PublicURL: s.PublicURL}.Origin(r)
 		c.base, c.secure = origin.Base, origin.Secure
 		header(w.Header(), c)
+		nameDialect(w.Header(), r)
 		s.metrics.inFlight.Inc()
 		defer func() {
 			s.metrics.inFlight.Dec()

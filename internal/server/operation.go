@@ -21,7 +21,10 @@ type request[T any] struct{ Body T }
 func (r *request[T]) Resolve(ctx huma.Context) []error { return copies(ctx, &r.Body) }
 
 // reply is what huma encodes.
-type reply[T any] struct{ Body *T }
+type reply[T any] struct {
+	Status int
+	Body   *T // not sent with a status that has none
+}
 
 // stream is an answer that is written piece by piece.
 type stream struct{ Body func(huma.Context) }
@@ -67,8 +70,13 @@ func plain[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) hand
 			if err != nil {
 				return nil, c.failed(err)
 			}
-			c.setETag()
-			return &reply[Out]{Body: out}, nil
+			if c.tag != "" {
+				c.state = tagOf(out)
+			}
+			if c.setETag() {
+				return &reply[Out]{Status: http.StatusNotModified, Body: out}, nil
+			}
+			return &reply[Out]{Status: http.StatusOK, Body: out}, nil
 		})
 	}
 }
@@ -109,9 +117,17 @@ func streamed[In, Out any](fn func(*call, context.Context, *In) (writer, error))
 // write sends an answer. Once it has begun, a failure is the connection's, and
 // breaking off is all that is left to say so.
 func (c *call) write(out writer) {
-	c.setETag()
 	out.header(c.w.Header())
-	if _, ok := out.(notModified); ok {
+	_, known := out.(notModified)
+	if c.tag != "" {
+		var whole bytes.Buffer
+		if _, err := out.WriteTo(&whole); err != nil {
+			c.cause = err
+			panic(http.ErrAbortHandler)
+		}
+		c.state, out = tagOf(whole.Bytes()), readyAnswer{&whole}
+	}
+	if c.setETag() || known {
 		c.w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -121,11 +137,21 @@ func (c *call) write(out writer) {
 	}
 }
 
-// setETag sets the header of the answer's tag, where it has one.
-func (c *call) setETag() {
-	if c.tag != "" {
-		c.w.Header().Set("ETag", `"`+c.tag+`"`)
+// readyAnswer is one that was written to memory, with its header.
+type readyAnswer struct{ io.WriterTo }
+
+func (readyAnswer) header(http.Header) {}
+
+// setETag sets the header of the answer's tag, where it has one, and reports whether
+// the client has just this answer. The tag has two parts: of what can be changed here,
+// which is all that If-Match looks at, and of the whole answer.
+func (c *call) setETag() (known bool) {
+	if c.tag == "" {
+		return false
 	}
+	tag := c.tag + "." + c.state
+	c.w.Header().Set("ETag", `"`+tag+`"`)
+	return (c.r.Method == http.MethodGet || c.r.Method == http.MethodHead) && c.has(tag)
 }
 
 // failed turns an error into the problem that huma writes.

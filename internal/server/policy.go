@@ -59,6 +59,9 @@ func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListP
 	if err != nil {
 		return nil, err
 	}
+	if c.hosted() && policy.Product == redoubt.SCA {
+		return nil, redoubt.ErrNotFound // the list does not have it either
+	}
 	limit := int(in.Limit)
 	if limit == 0 {
 		limit = defaultRules

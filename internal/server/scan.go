@@ -37,6 +37,7 @@ func (in *scansInput) Resolve(ctx huma.Context) []error {
 		Statuses: parsed(b.Statuses, redoubt.ParseScanStatus), Projects: c.caller.Globs(),
 	}
 	in.filter.Products, in.none = products(b.Products)
+	in.none = in.none || c.hostedQuery.nothing
 	var err error
 	if in.filter.Since, err = b.Since.Time(); err != nil && instantPattern.MatchString(string(b.Since)) { // else the schema says so
 		bad.add("body.since", string(b.Since), "is no day of the calendar")

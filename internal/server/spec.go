@@ -65,7 +65,12 @@ func newSpec() *spec {
 		s.settleBody(o.described)
 		tellEmpty(o.described)
 		for _, status := range []string{"200", "304"} {
-			if answer := o.described.Responses[status]; answer != nil && len(o.described.Security) > 0 {
+			answer := o.described.Responses[status]
+			if answer == nil {
+				continue
+			}
+			tellHeader(answer, api.DialectHeader)
+			if len(o.described.Security) > 0 {
 				tellRates(answer)
 			}
 		}
@@ -79,6 +84,9 @@ func newSpec() *spec {
 	s.operations["importReports"].described.RequestBody = importBody()
 	s.operations["downloadSBOM"].described.Responses["200"].Content = documentContent()
 	s.operations["exportFindings"].described.Responses["200"].Content = exportContent()
+	for _, id := range hinted {
+		tellHeader(s.operations[id].described.Responses["200"], api.FindingsHeader)
+	}
 	s.markMembers()
 	return s
 }
@@ -142,7 +150,7 @@ func specConfig() huma.Config {
 			Components: &huma.Components{
 				Schemas:   huma.NewMapRegistry(schemaPrefix, schemaName),
 				Responses: map[string]*huma.Response{},
-				Headers:   rateHeaders(),
+				Headers:   sharedHeaders(),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"token": {Type: "http", Scheme: "bearer", Description: "An API token of one deployment: Authorization: Bearer TOKEN."},
 				},
@@ -260,6 +268,7 @@ func (s *spec) failure(status int) *huma.Response {
 		Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
 		Headers:     map[string]*huma.Param{"X-Request-Id": textHeader("Names the request in the server's log.")},
 	}
+	tellHeader(out, api.DialectHeader)
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		out.Headers["Retry-After"] = textHeader("Seconds to wait.")
 	}
@@ -280,8 +289,15 @@ var rates = map[string]string{
 	"RateLimit-Reset":     "Seconds until all of them are there again.",
 }
 
-func rateHeaders() map[string]*huma.Param {
-	out := map[string]*huma.Param{}
+// hinted are the operations whose answers have a list of findings.
+var hinted = []string{"listFindings", "listFindingChanges", "listSecrets", "searchIssues", "listVulns"}
+
+// sharedHeaders are those that stand among the components.
+func sharedHeaders() map[string]*huma.Param {
+	out := map[string]*huma.Param{
+		api.DialectHeader:  textHeader("The dialect of the answer: contract or hosted."),
+		api.FindingsHeader: textHeader(`How many findings are in the answer, and where: count=100, at="sastFindings.findings".`),
+	}
 	for name, text := range rates {
 		out[name] = textHeader(text)
 	}
@@ -290,12 +306,17 @@ func rateHeaders() map[string]*huma.Param {
 
 // tellRates describes them, by what stands among the components.
 func tellRates(answer *huma.Response) {
+	for name := range rates {
+		tellHeader(answer, name)
+	}
+}
+
+// tellHeader describes a header by what stands among the components.
+func tellHeader(answer *huma.Response, name string) {
 	if answer.Headers == nil {
 		answer.Headers = map[string]*huma.Param{}
 	}
-	for name := range rates {
-		answer.Headers[name] = &huma.Param{Ref: "#/components/headers/" + name}
-	}
+	answer.Headers[name] = &huma.Param{Ref: "#/components/headers/" + name}
 }
 
 func textHeader(text string) *huma.Param {

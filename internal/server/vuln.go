@@ -69,6 +69,7 @@ func (c *call) listVulns(ctx context.Context, in *vulnsInput) (*api.ListVulnsRes
 	for _, f := range found {
 		out.Vulns = append(out.Vulns, c.vulnOf(f))
 	}
+	hint(c.w.Header(), len(out.Vulns), "vulns")
 	if next := (in.page + 1) * size; len(found) == size && view.Count(in.filter) > next {
 		out.HasMore, out.Cursor = true, &api.VulnCursor{VulnOffset: api.Int(next)}
 	}

@@ -1,0 +1,174 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// What clients of the hosted service send and the contract refuses is brought into
+// what the contract takes, in the hosted dialect alone: sizes of pages, blanks, and
+// words and members that nothing here can be or have.
+
+// sizes are the parameters and members that say how much of a list is asked for.
+var sizes = []string{"page", "page_size", "pageSize", "limit"}
+
+// unheld are words of filters that the hosted service has and nothing here is. A
+// filter of such words alone selects nothing.
+var unheld = []struct {
+	operation, member string
+	words             []string
+}{
+	{"listFindings", "status", []string{"provisionally_ignored", "removed"}},
+	{"listFindings", "triage_reasons", []string{"duplicate"}},
+	{"listSecrets", "status", []string{"FINDING_STATUS_REMOVED", "FINDING_STATUS_UNKNOWN"}},
+	{"searchScans", "statuses", []string{"SCAN_STATUS_PENDING", "SCAN_STATUS_CANCELLED"}},
+}
+
+// unkept are members of dependencyFilter that are about what is not kept here, and
+// whether a value selects nothing: no dependency is of an archived project alone, and
+// without a policy about licences all are allowed.
+var unkept = map[string]func(json.RawMessage) bool{
+	"includearchived": func(v json.RawMessage) bool { return string(v) == "true" },
+	"licensepolicysettings": func(v json.RawMessage) bool {
+		words, ok := wordsOf(v)
+		return ok && len(words) > 0 && !slices.Contains(words, "LICENSE_POLICY_SETTING_ALLOW")
+	},
+}
+
+// lenient returns what brings the parameters of a client of the hosted service
+// into those of the contract; nil for the contract's own.
+func (c *call) lenient(op *operation) func(url.Values) {
+	if !c.hosted() {
+		return nil
+	}
+	return func(query url.Values) {
+		for _, values := range query {
+			for i := range values {
+				values[i] = strings.TrimSpace(values[i])
+			}
+		}
+		for _, d := range differences() {
+			if d.query != nil && d.operation == op.described.OperationID {
+				d.query(c, query)
+			}
+		}
+		for _, p := range op.described.Parameters {
+			if p.In == "query" && slices.Contains(sizes, p.Name) && len(query[p.Name]) > 0 {
+				query[p.Name] = clampedTexts(query[p.Name], p.Schema)
+			}
+		}
+		for _, u := range unheld {
+			if u.operation == op.described.OperationID && len(query[u.member]) > 0 {
+				query[u.member] = c.held(query[u.member], u.words)
+			}
+		}
+	}
+}
+
+// held are the words of a filter without those that nothing here is.
+func (c *call) held(sent, unheld []string) []string {
+	left := slices.DeleteFunc(slices.Clone(sent), func(word string) bool { return slices.Contains(unheld, word) })
+	c.hostedQuery.nothing = c.hostedQuery.nothing || len(left) == 0
+	return left
+}
+
+func clampedTexts(sent []string, schema *huma.Schema) []string {
+	var out []string
+	for _, text := range sent {
+		if text = clamped(text, schema); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// clamped is a number as text within the bounds of its schema; empty, which is the
+// default, for none and less. What is no whole number stays, and is refused.
+func clamped(text string, schema *huma.Schema) string {
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err != nil && !errors.Is(err, strconv.ErrRange):
+		return text
+	case n <= 0:
+		return ""
+	case schema.Maximum != nil && float64(n) > *schema.Maximum:
+		n = int64(*schema.Maximum)
+	case schema.Minimum != nil && float64(n) < *schema.Minimum:
+		n = int64(*schema.Minimum)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// lenientBody does for a body in canonical spelling what lenient does for parameters.
+func (c *call) lenientBody(op *operation, body []byte) []byte {
+	var members map[string]json.RawMessage
+	if !c.hosted() || op.body == nil || json.Unmarshal(body, &members) != nil {
+		return body
+	}
+	for _, name := range sizes {
+		schema, value := op.body.Properties[name], members[name]
+		if schema == nil || schema.Type != huma.TypeInteger || value == nil || !json.Valid(value) {
+			continue
+		}
+		text := strings.TrimSpace(strings.Trim(string(value), `"`))
+		if text = clamped(text, schema); text == "" {
+			delete(members, name)
+		} else if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+			members[name] = json.RawMessage(text)
+		}
+	}
+	for _, u := range unheld {
+		words, ok := wordsOf(members[u.member])
+		if u.operation != op.described.OperationID || !ok || len(words) == 0 {
+			continue
+		}
+		if left := c.held(words, u.words); len(left) == 0 {
+			delete(members, u.member)
+		} else {
+			members[u.member], _ = json.Marshal(left) //nolint:errchkjson // texts
+		}
+	}
+	if filter, sent := members["dependencyFilter"]; sent && op.body.Properties["dependencyFilter"] != nil {
+		members["dependencyFilter"] = c.lenientFilter(filter)
+	}
+	out, err := json.Marshal(members)
+	if err != nil {
+		return body
+	}
+	return out
+}
+
+// lenientFilter takes members that are about what is not kept here out of a filter.
+func (c *call) lenientFilter(filter json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(filter, &members) != nil || members == nil {
+		return filter
+	}
+	for name, value := range members {
+		if empties := unkept[fold(name)]; empties != nil {
+			c.hostedQuery.nothing = c.hostedQuery.nothing || empties(bytes.TrimSpace(value))
+			delete(members, name)
+		}
+	}
+	out, err := json.Marshal(members)
+	if err != nil {
+		return filter
+	}
+	return out
+}
+
+// wordsOf reads a list of texts, or one.
+func wordsOf(value json.RawMessage) (words []string, ok bool) {
+	var one string
+	if json.Unmarshal(value, &one) == nil && len(value) > 0 {
+		return []string{one}, true
+	}
+	return words, json.Unmarshal(value, &words) == nil
+}
