@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	mathrand "math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -24,18 +26,22 @@ type Client struct {
 	Token string
 	// HTTP sends the calls; nil takes http.DefaultClient.
 	HTTP *http.Client
-	// Retries is how often a call that the server puts off (429, 503) is sent
-	// again; negative for never, 0 for the default of 4.
+	// Retries is how often a call is sent again that the server puts off (429, 503),
+	// or that is lost on the way (its connection breaks, 502, 504); negative for
+	// never, 0 for the default of 4. A write has one Idempotency-Key for all its
+	// tries, so it is done once. What is read as it is sent, as an upload from a
+	// stream, is sent once.
 	Retries int
 	// UserAgent names the program; empty takes Go's.
 	UserAgent string
 }
 
-// maxWait bounds how long one Retry-After may hold a call up.
+// maxWait bounds how long a call waits before one try.
 const maxWait = time.Minute
 
-// lostWait is how long a call waits whose connection broke.
-const lostWait = 100 * time.Millisecond
+// firstWait is how long a call waits at most before it is sent the second time; each
+// time after it is twice as long.
+const firstWait = 200 * time.Millisecond
 
 // maxProblem bounds what is read of an error's body.
 const maxProblem = 1 << 20
@@ -53,6 +59,7 @@ type call struct {
 	raw    io.Reader // sent as it is, and therefore once
 	packed []byte    // sent as it is
 	media  string    // of raw and packed
+	reads  bool      // by another method than GET
 	key    string    // Idempotency-Key
 	tag    string    // If-Match
 }
@@ -61,9 +68,10 @@ type call struct {
 type Option func(*call)
 
 // WithKey names the request, for a day and within the deployment: sent again
-// with the same key it is answered as before and not done again, so a call whose
-// answer was lost on the way is tried again too. Take a new key, as a UUID, for
-// every new request: 1 to 200 visible ASCII characters.
+// with the same key it is answered as before and not done again. Without it the
+// client makes a key for each call; name one to send a request again from another
+// process. Take a new key, as a UUID, for every new request: 1 to 200 visible ASCII
+// characters.
 func WithKey(key string) Option { return func(k *call) { k.key = key } }
 
 // IfMatch has a change of a project or finding refused as a conflict when it is
@@ -75,51 +83,96 @@ type tagged interface{ setTag(tag string) }
 
 // do makes a call and decodes what it answers into out.
 func (c *Client) do(ctx context.Context, k call, out any) error {
-	resp, err := c.send(ctx, k)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
-		return fmt.Errorf("%s %s: decode the answer: %w", k.method, k.path, err)
-	}
-	if t, ok := out.(tagged); ok {
-		t.setTag(resp.Header.Get("ETag"))
-	}
-	return nil
+	return c.send(ctx, k, func(resp *http.Response) error {
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return &lostError{err}
+		}
+		if err := json.Unmarshal(text, out); err != nil {
+			return fmt.Errorf("decode the answer: %w", err)
+		}
+		if t, ok := out.(tagged); ok {
+			t.setTag(resp.Header.Get("ETag"))
+		}
+		return nil
+	})
 }
 
-// send makes a call, again where the server asks for it, and answers a response
-// that succeeded. A refusal is a *Problem.
-func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
+// send makes a call, again where that is of use and does no harm, and has a response
+// that succeeded read. A refusal is a *Problem.
+func (c *Client) send(ctx context.Context, k call, read func(*http.Response) error) error {
 	body := k.packed
 	if k.body != nil {
 		var err error
 		if body, err = json.Marshal(k.body); err != nil {
-			return nil, fmt.Errorf("%s %s: encode the request: %w", k.method, k.path, err)
+			return fmt.Errorf("%s %s: encode the request: %w", k.method, k.path, err)
 		}
+	}
+	if k.key == "" && k.raw == nil && k.method != http.MethodGet && !k.reads && k.base == "" {
+		k.key = strings.ToLower(rand.Text()) // the same for all tries: whether one was done or not, it is done once
 	}
 	retries := cmp.Or(c.Retries, 4)
 	for try := 0; ; try++ {
-		resp, err := c.once(ctx, k, body)
-		if err != nil {
-			err = fmt.Errorf("%s %s: %w", k.method, k.path, err)
-			if k.key == "" || k.raw != nil || try >= retries || ctx.Err() != nil || wait(ctx, lostWait) != nil {
-				return nil, err
-			}
-			continue // whether it was done or not, the key makes it once
+		err := c.try(ctx, k, body, read)
+		if err == nil {
+			return nil
 		}
-		if resp.StatusCode == http.StatusOK {
-			return resp, nil
+		pause, again := k.again(err, try)
+		if !again || try >= retries || ctx.Err() != nil {
+			return err
 		}
-		problem := readProblem(resp)
-		if problem.RetryAfter == 0 || try >= retries || k.raw != nil {
-			return nil, problem
-		}
-		if err := wait(ctx, problem.RetryAfter); err != nil {
-			return nil, errors.Join(err, problem)
+		if stopped := wait(ctx, pause); stopped != nil {
+			return errors.Join(stopped, err)
 		}
 	}
+}
+
+// try makes a call once.
+func (c *Client) try(ctx context.Context, k call, body []byte, read func(*http.Response) error) error {
+	resp, err := c.once(ctx, k, body)
+	switch {
+	case err != nil:
+		err = &lostError{err}
+	case resp.StatusCode != http.StatusOK:
+		return readProblem(resp)
+	default:
+		err = read(resp)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", k.method, k.path, err)
+	}
+	return nil
+}
+
+// lostError is a call of which nobody knows whether it was done.
+type lostError struct{ error }
+
+// Unwrap returns why.
+func (e *lostError) Unwrap() error { return e.error }
+
+// again says whether a call that failed is sent again, and how long to wait before. What
+// the server puts off was not done; what was lost may have been, so it is sent again
+// where that changes nothing, or has a key.
+func (k *call) again(err error, try int) (pause time.Duration, again bool) {
+	if k.raw != nil {
+		return 0, false
+	}
+	pause = backoff(try)
+	harmless := k.key != "" || k.reads || k.method == http.MethodGet
+	if p, ok := errors.AsType[*Problem](err); ok {
+		lost := p.Status == http.StatusBadGateway || p.Status == http.StatusGatewayTimeout
+		return max(pause, p.RetryAfter), p.RetryAfter > 0 || lost && harmless
+	}
+	_, lost := errors.AsType[*lostError](err)
+	return pause, lost && harmless
+}
+
+// backoff is between the half and the whole of what doubles with each try, so that
+// clients that failed together do not come back together.
+func backoff(try int) time.Duration {
+	whole := min(firstWait<<min(try, 20), maxWait)
+	return whole/2 + mathrand.N(whole/2+1)
 }
 
 func (c *Client) once(ctx context.Context, k call, body []byte) (*http.Response, error) {
@@ -178,11 +231,22 @@ func readProblem(resp *http.Response) *Problem {
 	}
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable {
 		p.RetryAfter = time.Second
-		if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
-			p.RetryAfter = min(time.Duration(seconds)*time.Second, maxWait)
+		if wait := retryAfter(resp.Header.Get("Retry-After")); wait > 0 {
+			p.RetryAfter = min(wait, maxWait)
 		}
 	}
 	return p
+}
+
+// retryAfter reads seconds, or the time that a proxy may name; 0 for neither.
+func retryAfter(text string) time.Duration {
+	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
+		return min(time.Duration(seconds), time.Hour/time.Second) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return time.Until(at)
+	}
+	return 0
 }
 
 func wait(ctx context.Context, d time.Duration) error {

@@ -47,9 +47,10 @@ type FindingsSelection struct {
 // ExportFindings hands over all findings that the query selects, as they come:
 // close what it returns. One that ends with an error is not whole.
 func (c *Client) ExportFindings(ctx context.Context, deployment string, q ExportFindingsQuery) (io.ReadCloser, error) {
-	resp, err := c.send(ctx, call{method: http.MethodGet, path: path(deployment, "findings", "export"), query: values(q)})
-	if err != nil {
-		return nil, err
-	}
-	return resp.Body, nil
+	var body io.ReadCloser
+	err := c.send(ctx, call{method: http.MethodGet, path: path(deployment, "findings", "export"), query: values(q)}, func(resp *http.Response) error {
+		body = resp.Body
+		return nil
+	})
+	return body, err
 }

@@ -39,6 +39,32 @@ func (c *Client) Ping(ctx context.Context) error {
 	return err
 }
 
+// PingAgent asks the same of the part that scanners speak to.
+func (c *Client) PingAgent(ctx context.Context) error {
+	_, err := answer[PingResponse](ctx, c, call{method: http.MethodGet, base: "/api/agent", path: "/ping"})
+	return err
+}
+
+// CheckHealth answers whether the server runs. It needs no token.
+func (c *Client) CheckHealth(ctx context.Context) (*HealthResponse, error) {
+	return answer[HealthResponse](ctx, c, call{method: http.MethodGet, base: "/api", path: "/health-check"})
+}
+
+// ListDeploymentsV2 answers what ListDeployments does, at its newer address.
+func (c *Client) ListDeploymentsV2(ctx context.Context) (*ListDeploymentsResponse, error) {
+	return answer[ListDeploymentsResponse](ctx, c, call{method: http.MethodGet, base: "/api/v2", path: "/deployments"})
+}
+
+// SearchIssues answers findings as assistants of the hosted service ask for them.
+func (c *Client) SearchIssues(ctx context.Context, deployment string, r SearchIssuesRequest) (*SearchIssuesResponse, error) {
+	return answer[SearchIssuesResponse](ctx, c, call{reads: true, method: http.MethodPost, base: "/api/agent", path: path(deployment, "issues", "v2"), body: r})
+}
+
+// ListVulns answers a page of supply-chain findings in their older shape.
+func (c *Client) ListVulns(ctx context.Context, deployment string, r ListVulnsRequest) (*ListVulnsResponse, error) {
+	return answer[ListVulnsResponse](ctx, c, call{reads: true, method: http.MethodPost, path: path(deployment, "ssc-vulns"), body: r})
+}
+
 // Me answers who the token is and what it may do.
 func (c *Client) Me(ctx context.Context) (*MeResponse, error) {
 	return answer[MeResponse](ctx, c, call{method: http.MethodGet, path: "/me"})
@@ -129,18 +155,18 @@ func (c *Client) ToggleManagedScan(ctx context.Context, deployment, name string,
 
 // ListDependencies answers a page of dependencies.
 func (c *Client) ListDependencies(ctx context.Context, deployment string, r ListDependenciesRequest) (*ListDependenciesResponse, error) {
-	return answer[ListDependenciesResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "dependencies"), body: r})
+	return answer[ListDependenciesResponse](ctx, c, call{reads: true, method: http.MethodPost, path: path(deployment, "dependencies"), body: r})
 }
 
 // ListDependencyRepositories answers a page of the projects that have
 // dependencies.
 func (c *Client) ListDependencyRepositories(ctx context.Context, deployment string, r ListDependencyRepositoriesRequest) (*ListDependencyRepositoriesResponse, error) {
-	return answer[ListDependencyRepositoriesResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "dependencies", "repositories"), body: r})
+	return answer[ListDependencyRepositoriesResponse](ctx, c, call{reads: true, method: http.MethodPost, path: path(deployment, "dependencies", "repositories"), body: r})
 }
 
 // ListLockfiles answers a page of a project's lockfiles.
 func (c *Client) ListLockfiles(ctx context.Context, deployment, repositoryID string, r ListLockfilesRequest) (*ListLockfilesResponse, error) {
-	return answer[ListLockfilesResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "dependencies", "repositories", repositoryID, "lockfiles"), body: r})
+	return answer[ListLockfilesResponse](ctx, c, call{reads: true, method: http.MethodPost, path: path(deployment, "dependencies", "repositories", repositoryID, "lockfiles"), body: r})
 }
 
 // CreateSBOMExport starts an export.
@@ -178,7 +204,7 @@ func (c *Client) DownloadSBOM(ctx context.Context, downloadURL string) (document
 
 // SearchScans answers a page of scans.
 func (c *Client) SearchScans(ctx context.Context, deployment string, r SearchScansRequest) (*SearchScansResponse, error) {
-	return answer[SearchScansResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "scans", "search"), body: r})
+	return answer[SearchScansResponse](ctx, c, call{reads: true, method: http.MethodPost, path: path(deployment, "scans", "search"), body: r})
 }
 
 // GetScan answers one scan.

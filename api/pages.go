@@ -164,6 +164,73 @@ func (c *Client) Secrets(ctx context.Context, deployment string, q SecretsQuery)
 	})
 }
 
+// Vulns yields all supply-chain findings of a request in their older shape.
+func (c *Client) Vulns(ctx context.Context, deployment string, r ListVulnsRequest) iter.Seq2[Vuln, error] {
+	return func(yield func(Vuln, error) bool) {
+		for {
+			answer, err := c.ListVulns(ctx, deployment, r)
+			if err != nil {
+				pass[Vuln](nil, err, yield)
+				return
+			}
+			if !pass(answer.Vulns, nil, yield) || answer.Cursor == nil {
+				return
+			}
+			r.Cursor = answer.Cursor
+		}
+	}
+}
+
+// FollowFindings yields what changed since a cursor in parts, to the last there is by
+// now. Keep the cursor of each part: the next call goes on from there.
+func (c *Client) FollowFindings(ctx context.Context, deployment string, q FindingChangesQuery) iter.Seq2[*FindingChangesResponse, error] {
+	return func(yield func(*FindingChangesResponse, error) bool) {
+		for more := true; more; {
+			answer, err := c.FindingChanges(ctx, deployment, q)
+			if !yield(answer, err) || err != nil {
+				return
+			}
+			q.Cursor, more = answer.Cursor, answer.HasMore
+		}
+	}
+}
+
+// Impact yields all that have a vulnerability.
+func (c *Client) Impact(ctx context.Context, deployment, id string, q ImpactQuery) iter.Seq2[Impact, error] {
+	return cursored(q.Cursor, func(cursor string) ([]Impact, string, error) {
+		q.Cursor = cursor
+		answer, err := c.AdvisoryImpact(ctx, deployment, id, q)
+		if err != nil {
+			return nil, "", err
+		}
+		return answer.Impact, answer.Cursor, nil
+	})
+}
+
+// Notifications yields all notifications of a rule.
+func (c *Client) Notifications(ctx context.Context, deployment string, rule int64, q NotificationsQuery) iter.Seq2[Notification, error] {
+	return cursored(q.Cursor, func(cursor string) ([]Notification, string, error) {
+		q.Cursor = cursor
+		answer, err := c.ListNotifications(ctx, deployment, rule, q)
+		if err != nil {
+			return nil, "", err
+		}
+		return answer.Notifications, answer.Cursor, nil
+	})
+}
+
+// Deliveries yields all deliveries of a connection.
+func (c *Client) Deliveries(ctx context.Context, deployment string, connection int64, q DeliveriesQuery) iter.Seq2[Delivery, error] {
+	return cursored(q.Cursor, func(cursor string) ([]Delivery, string, error) {
+		q.Cursor = cursor
+		answer, err := c.ListDeliveries(ctx, deployment, connection, q)
+		if err != nil {
+			return nil, "", err
+		}
+		return answer.Deliveries, answer.Cursor, nil
+	})
+}
+
 // numbered walks pages by number until one is empty.
 func numbered[T any](page int64, fetch func(page int64) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
