@@ -1,9 +1,8 @@
 package main
 
 import (
+	"os"
 	"slices"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
@@ -25,7 +24,7 @@ func (c mcpCmd) Run(a *app) error {
 	server := mcp.New(mcp.Config{
 		Client: client, Deployment: me.Deployment.Slug, Caller: me.Token.ID, MayWrite: mayWrite(me), Changes: mcp.NewChanges(a.clock), Version: version,
 	})
-	if err := server.Run(a.ctx, &sdk.StdioTransport{}); a.ctx.Err() == nil {
+	if err := server.Run(a.ctx, mcp.Stdio(os.Stdin, os.Stdout)); a.ctx.Err() == nil {
 		return err
 	}
 	return nil // somebody stopped it

@@ -232,6 +232,29 @@ func respelt(name string, known map[string]param) string {
 	return ""
 }
 
+// strictQueries are the operations whose unknown parameters are refused: they are
+// extensions, so nobody was told that they are ignored, and a filter that is not
+// understood would widen what is counted, exported or followed.
+var strictQueries = []string{"countFindings", "exportFindings", "listFindingChanges"}
+
+// refuseUnknown reports the parameters that an operation does not know.
+func refuseUnknown(raw string, known map[string]param) error {
+	sent, err := url.ParseQuery(raw)
+	if err != nil {
+		return redoubt.Invalid("query", "malformed: %v", err)
+	}
+	var faults redoubt.InvalidError
+	for _, key := range slices.Sorted(maps.Keys(sent)) {
+		if _, ok := known[indexed.ReplaceAllString(key, "")]; !ok {
+			faults.Fields = append(faults.Fields, redoubt.FieldError{Location: "query." + key, Message: "is no parameter of this operation"})
+		}
+	}
+	if len(faults.Fields) > 0 {
+		return &faults
+	}
+	return nil
+}
+
 // canonicalQuery writes the parameters that an operation knows in one spelling:
 // lists repeated, whether they came so, joined by commas, or as name[] or
 // name[0] (semantics §2). Others are left out: they are ignored. What a

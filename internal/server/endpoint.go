@@ -118,6 +118,11 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 
 // canonical brings query and body into the one spelling that is decoded.
 func (e *endpoint) canonical(c *call) error {
+	if slices.Contains(strictQueries, e.route.ID) {
+		if err := refuseUnknown(c.r.URL.RawQuery, e.op.params); err != nil {
+			return err
+		}
+	}
 	query, err := canonicalQuery(c.r.URL.RawQuery, e.op.params, c.lenient(e.op))
 	if err != nil {
 		return err
