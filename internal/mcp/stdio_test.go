@@ -41,7 +41,8 @@ func TestABadLineIsAnswered(t *testing.T) {
 				ID     *int
 				Result json.RawMessage
 				Error  *struct{ Code int64 }
-			}) {
+			},
+			) {
 				t.Helper()
 				if _, err := io.WriteString(send, line+"\n"); err != nil {
 					t.Fatal(err)

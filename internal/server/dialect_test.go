@@ -233,7 +233,6 @@ func TestHostedDependenciesAndScans(t *testing.T) {
 	if err := json.Unmarshal([]byte(a.body), &scans); err != nil || scans.HasMore == nil || !*scans.HasMore || scans.Cursor == nil {
 		t.Fatalf("%v in %s", err, a.body)
 	}
-
 }
 
 // Cursors of projects with dependencies are numbers there, and taken as such.
