@@ -28,7 +28,8 @@ type Client struct {
 	HTTP *http.Client
 	// Retries is how often a call is sent again that the server puts off (429, 503),
 	// or that is lost on the way (its connection breaks, 502, 504); negative for
-	// never, 0 for the default of 4. A write has one Idempotency-Key for all its
+	// never, 0 for the default of 4. One that runs out of the time that HTTP gives it
+	// is not. A write has one Idempotency-Key for all its
 	// tries, so it is done once. What is read as it is sent, as an upload from a
 	// stream, is sent once.
 	Retries int
@@ -165,6 +166,10 @@ func (k *call) again(err error, try int) (pause time.Duration, again bool) {
 		return max(pause, p.RetryAfter), p.RetryAfter > 0 || lost && harmless
 	}
 	_, lost := errors.AsType[*lostError](err)
+	var slow interface{ Timeout() bool }
+	if errors.As(err, &slow) && slow.Timeout() {
+		return 0, false // it had the time that HTTP gives it
+	}
 	return pause, lost && harmless
 }
 
@@ -231,22 +236,26 @@ func readProblem(resp *http.Response) *Problem {
 	}
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable {
 		p.RetryAfter = time.Second
-		if wait := retryAfter(resp.Header.Get("Retry-After")); wait > 0 {
+		if wait := retryAfter(resp.Header); wait > 0 {
 			p.RetryAfter = min(wait, maxWait)
 		}
 	}
 	return p
 }
 
-// retryAfter reads seconds, or the time that a proxy may name; 0 for neither.
-func retryAfter(text string) time.Duration {
+// retryAfter reads seconds, or the time that a proxy may name, by the server's clock;
+// 0 for neither.
+func retryAfter(h http.Header) time.Duration {
+	text := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
 		return min(time.Duration(seconds), time.Hour/time.Second) * time.Second
 	}
-	if at, err := http.ParseTime(text); err == nil {
-		return time.Until(at)
+	at, err := http.ParseTime(text)
+	now, unknown := http.ParseTime(h.Get("Date"))
+	if err != nil || unknown != nil {
+		return 0
 	}
-	return 0
+	return at.Sub(now)
 }
 
 func wait(ctx context.Context, d time.Duration) error {
