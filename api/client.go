@@ -248,7 +248,7 @@ func readProblem(resp *http.Response) *Problem {
 func retryAfter(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
-		return min(time.Duration(seconds), time.Hour/time.Second) * time.Second
+		return time.Duration(min(seconds, 3600)) * time.Second
 	}
 	at, err := http.ParseTime(text)
 	now, unknown := http.ParseTime(h.Get("Date"))

@@ -269,8 +269,11 @@ func TestClientKeys(t *testing.T) {
 		t.Fatalf("%+v, %v after %d requests", p, err, lost.sent)
 	}
 	lost.answers = 1
-	if _, err := c.CreateProject(ctx, slug, api.CreateProjectRequest{Name: "acme/lost-too"}); err == nil || lost.sent != 3 {
-		t.Errorf("without a key: %v after %d requests", err, lost.sent)
+	if p, err := c.CreateProject(ctx, slug, api.CreateProjectRequest{Name: "acme/lost-too"}); err != nil || p.Project.Name != "acme/lost-too" || lost.sent != 4 {
+		t.Errorf("with the client's own key: %v after %d requests", err, lost.sent)
+	}
+	if _, err := c.CreateProject(ctx, slug, api.CreateProjectRequest{Name: "acme/lost-too"}); err == nil {
+		t.Error("another call has the key of the one before")
 	}
 	changed, err := c.UpdateProject(ctx, slug, "acme/lost", api.UpdateProjectRequest{Visibility: "private"}, api.IfMatch(p.ETag))
 	if err != nil || changed.ETag == p.ETag || changed.ETag == "" {
