@@ -84,6 +84,22 @@ func (s *search) readColumns(bad *redoubt.InvalidError) {
 	}
 }
 
+// columnChoice is a column to choose, and whether it is.
+type columnChoice struct {
+	Key, Label string
+	Chosen     bool
+}
+
+func (s *search) columnChoices() (out []columnChoice) {
+	for _, c := range columnsOf(s.product.Type) {
+		out = append(out, columnChoice{c.key, c.label, s.Shows(c.key)})
+	}
+	return out
+}
+
+// Unchosen is the rest of the state, for the form that chooses columns.
+func (s *search) Unchosen() []param { return s.hidden("columns") }
+
 // Shows reports whether rows have a column.
 func (s *search) Shows(key string) bool {
 	return len(s.columns) == 0 || slices.Contains(s.columns, key)

@@ -23,6 +23,8 @@ type findingsPage struct {
 	Orders    []choice
 	Groupings []choice
 	Branches  []choice
+	Columns   []columnChoice
+	Views     viewMenu
 	Pages     pager
 	Detail    *findingDetail // in the panel; nil for none
 	Bare      bool           // the deployment has no finding of the product at all
@@ -42,7 +44,7 @@ type findingsPage struct {
 func (p *findingsPage) Query() string { return p.query }
 
 // Encoded is the state as a query, for forms.
-func (p *findingsPage) Encoded() string { return p.params().Encode() }
+func (p *findingsPage) Encoded() string { return p.addressed().Encode() }
 
 // Type is the wire name of the product.
 func (p *findingsPage) Type() string { return p.Product.Type.String() }
@@ -103,16 +105,28 @@ type param struct{ Name, Value string }
 // listFindings shows one of the three findings pages.
 func listFindings(t redoubt.IssueType) func(*request) error {
 	return func(req *request) error {
-		s, err := req.searched(productOf(t), req.r.URL.Query())
+		q, err := req.withDefaultView(t, req.r.URL.Query())
 		if err != nil {
 			return err
 		}
-		page, err := req.findingsPage(s)
-		if err != nil {
-			return err
-		}
-		return req.show(http.StatusOK, pageView{Template: "findings", Title: s.product.Title, Section: s.product.Section, Data: page})
+		return req.showFindings(http.StatusOK, t, q, viewForm{})
 	}
+}
+
+// showFindings shows the list that a query asks for, and what somebody filled in to keep it.
+func (req *request) showFindings(status int, t redoubt.IssueType, q url.Values, form viewForm) error {
+	s, err := req.searched(productOf(t), q)
+	if err != nil {
+		return err
+	}
+	page, err := req.findingsPage(s)
+	if err != nil {
+		return err
+	}
+	if page.Views, err = req.viewMenu(s, form); err != nil {
+		return err
+	}
+	return req.show(status, pageView{Template: "findings", Title: s.product.Title, Section: s.product.Section, Data: page})
 }
 
 func (req *request) findingsPage(s *search) (*findingsPage, error) {
@@ -130,7 +144,7 @@ func (req *request) findingsPage(s *search) (*findingsPage, error) {
 	}
 	p := &findingsPage{
 		search: s, Product: s.product, Version: view.Version(), Total: answer.Total, Facets: s.facetViews(answer.Facets), Chips: s.chips(),
-		Clear: s.base, Exports: s.exports(), Hidden: s.hidden("q"), Any: s.with(func(o *search) {
+		Clear: s.plain(), Columns: s.columnChoices(), Exports: s.exports(), Hidden: s.hidden("q"), Any: s.with(func(o *search) {
 			delete(o.values, string(index.FacetStatus))
 			delete(o.except, string(index.FacetStatus))
 		}),
@@ -329,7 +343,7 @@ func (s *search) chips() []chip {
 // hidden are the parameters that a form of the page sends along but for those
 // that it has fields for.
 func (s *search) hidden(but ...string) []param {
-	q := s.params()
+	q := s.addressed()
 	for _, name := range append(but, "page", "finding") {
 		q.Del(name)
 	}

@@ -54,6 +54,7 @@ type search struct {
 	filter  redoubt.FindingFilter
 	people  *people   // who findings can be assigned to; nil where nobody asks
 	now     time.Time // when it is asked
+	opened  openedView
 }
 
 // anyStatus lifts the filter that a page starts with.
@@ -93,7 +94,7 @@ func searchOf(p product, base string, q url.Values, now time.Time) (*search, err
 // searched reads an address, and learns what else a vulnerability is called
 // that it searches for: a finding may stand under another of its names.
 func (req *request) searched(p product, q url.Values) (*search, error) {
-	s, err := searchOf(p, req.to(p.Path), req.named(q), req.Clock())
+	s, err := req.openView(p, q)
 	if err != nil {
 		return nil, err
 	}
@@ -267,14 +268,6 @@ func (s *search) params() url.Values {
 		q.Set("finding", strconv.FormatInt(s.finding, 10))
 	}
 	return q
-}
-
-// address is the page with this state.
-func (s *search) address() string {
-	if q := s.params().Encode(); q != "" {
-		return s.base + "?" + q
-	}
-	return s.base
 }
 
 // with is the address after a change. A change of what is selected leads to

@@ -33,7 +33,7 @@ func (req *request) newsOf(view *index.View, s *search, total int) (news, error)
 	if s != nil {
 		self = s.address()
 		q.Set("type", s.product.Type.String())
-		q.Set("query", s.params().Encode())
+		q.Set("query", s.addressed().Encode())
 	}
 	return news{Self: self, Address: req.to("/news?" + q.Encode())}, err
 }

@@ -19,7 +19,7 @@ func TestOverviewSaysWhatTheListsSay(t *testing.T) {
 	for _, p := range products {
 		n := s.view().Count(redoubt.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}})
 		all += n
-		says(t, page, `<a class="big" href="/orgs/acme`+p.Path+`" data-count="open">`+count(n))
+		says(t, page, `<a class="big" href="/orgs/acme`+p.Path+`?status=open" data-count="open">`+count(n))
 		if got := total(t, s.page(p.Path)); got != count(n) {
 			t.Errorf("%s lists %s, the overview says %d", p.Path, got, n)
 		}

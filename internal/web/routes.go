@@ -69,6 +69,10 @@ func routes() []route {
 		{row(post, org+"/triage/undo", triager, writes), (*request).undo},
 		{row(post, org+"/tickets", triager, writes), (*request).makeTickets},
 
+		{row(post, org+"/saved-views", viewer, writes), (*request).addView},
+		{row(post, org+"/saved-views/{id}", viewer, writes), (*request).changeView},
+		{row(post, org+"/saved-views/{id}/remove", viewer, writes), (*request).removeView},
+
 		{row(get, org+"/projects", viewer, reads), (*request).listProjects},
 		{row(get, org+"/projects/{id}", viewer, reads), (*request).showProject},
 		{row(post, org+"/projects/{id}", admin, writes), (*request).updateProject},

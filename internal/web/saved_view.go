@@ -1,13 +1,185 @@
 package web
 
-// viewWord names a saved view in the address of a findings page.
-const viewWord = "view"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// viewWord names a saved view in the address of a findings page, by its id; allFindings is
+// that there is none, also where the page would open with one.
+const (
+	viewWord    = "view"
+	allFindings = "all"
+)
+
+// openedView is the saved view that a page goes by.
+type openedView struct {
+	view    redoubt.SavedView // without an id: none
+	kept    string            // its query, in the spelling of the page for the viewer
+	lead    bool              // without a view, the address has to say so
+	problem string            // what of it cannot be followed
+}
+
+// placed are the words of an address that tell where in a list one is, what was done, and as
+// which file it is fetched.
+var placed = []string{viewWord, "page", "finding", "facet", "done", "format"}
+
+// openView reads an address. One that names a view and nothing else is the view; what else
+// it says is in place of what the view keeps. Of a view that has no meaning any more, it
+// opens what still has one.
+func (req *request) openView(p product, q url.Values) (*search, error) {
+	opened, q, err := req.viewOf(p, q)
+	if err != nil {
+		return nil, err
+	}
+	s, err := searchOf(p, req.to(p.Path), req.named(q), req.Clock())
+	if err != nil {
+		return nil, err
+	}
+	if s.opened = opened; opened.view.ID == 0 {
+		return s, nil
+	}
+	kept, lost := followable(p.Type, opened.view.Query)
+	saved, err := searchOf(p, s.base, req.named(kept), req.Clock())
+	if err != nil {
+		return nil, err
+	}
+	s.opened.kept = saved.kept()
+	view, err := req.findings()
+	if err != nil {
+		return nil, err
+	}
+	if missing := view.Missing(&index.PageQuery{Filter: saved.filter}); missing != "" {
+		lost = append(lost, missing)
+	}
+	s.opened.problem = strings.Join(lost, "; ")
+	return s, nil
+}
+
+// viewOf finds the view that an address names, and the query that is left to read.
+func (req *request) viewOf(p product, q url.Values) (openedView, url.Values, error) {
+	word := q.Get(viewWord)
+	if word == "" {
+		return openedView{}, q, nil
+	}
+	rest := maps.Clone(q)
+	delete(rest, viewWord)
+	if word == allFindings {
+		return openedView{lead: true}, rest, nil
+	}
+	bad := &redoubt.InvalidError{}
+	id := number(q, viewWord, bad)
+	if len(bad.Fields) > 0 {
+		return openedView{}, nil, bad
+	}
+	var v redoubt.SavedView
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		v, err = tx.SavedView(ctx, req.viewer.UserID, int64(id))
+		return err
+	})
+	if errors.Is(err, redoubt.ErrNotFound) || err == nil && v.IssueType != p.Type {
+		return openedView{lead: true, problem: "This saved view is gone, or is somebody’s own: here is what is open"}, rest, nil
+	}
+	if err != nil {
+		return openedView{}, nil, err
+	}
+	said := func(name string) bool { return !slices.Contains(placed, name) }
+	for name := range rest {
+		if said(name) {
+			return openedView{view: v}, rest, nil
+		}
+	}
+	kept, _ := followable(p.Type, v.Query)
+	maps.Copy(kept, rest)
+	return openedView{view: v}, kept, nil
+}
+
+// followable is what of a kept query still has a meaning, and the words that have none.
+func followable(t redoubt.IssueType, query string) (q url.Values, lost []string) {
+	q, _ = url.ParseQuery(query) // as it was kept, so it can be read; else what of it can
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		if _, err := FindingQuery(t, url.Values{name: q[name]}.Encode(), epoch); err != nil {
+			lost = append(lost, fmt.Sprintf("%s=%.60s is not understood any more", name, strings.Join(q[name], ",")))
+			delete(q, name)
+		}
+	}
+	return q, lost
+}
+
+// withDefaultView is the query of a page without one: that of the view that the viewer
+// opens the page with.
+func (req *request) withDefaultView(t redoubt.IssueType, q url.Values) (url.Values, error) {
+	if len(q) > 0 {
+		return q, nil
+	}
+	var id int64
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		id, err = tx.DefaultView(ctx, req.viewer.UserID, t)
+		return err
+	})
+	if id != 0 {
+		q = url.Values{viewWord: {decimal(id)}}
+	}
+	return q, err
+}
 
 // kept is the state as a saved view keeps it: without where one is in the list.
 func (s *search) kept() string {
 	q := s.params()
-	for _, name := range []string{viewWord, "page", "finding", "facet"} {
+	for _, name := range placed {
 		q.Del(name)
 	}
 	return q.Encode()
+}
+
+// addressed are the whole state and the view that it began with, for who reads it again:
+// it is the same whatever becomes of the view.
+func (s *search) addressed() url.Values {
+	q := s.params()
+	switch bare := s.kept() == ""; {
+	case s.opened.view.ID != 0:
+		q.Set(viewWord, decimal(s.opened.view.ID))
+		if bare {
+			q.Set(string(index.FacetStatus), redoubt.StatusOpen.String())
+		}
+	case s.opened.lead && bare:
+		q.Set(viewWord, allFindings)
+	}
+	return q
+}
+
+// address is the page with this state.
+func (s *search) address() string {
+	q := s.addressed()
+	if s.opened.view.ID != 0 && !s.differs() {
+		for name := range q {
+			if !slices.Contains(placed, name) {
+				q.Del(name)
+			}
+		}
+	}
+	if len(q) == 0 {
+		return s.base
+	}
+	return s.base + "?" + q.Encode()
+}
+
+// differs reports whether the state is another one than the view keeps.
+func (s *search) differs() bool { return s.kept() != s.opened.kept }
+
+// plain is the address of all that is open, under no view.
+func (s *search) plain() string {
+	if s.opened.view.ID != 0 || s.opened.lead {
+		return s.base + "?" + viewWord + "=" + allFindings
+	}
+	return s.base
 }

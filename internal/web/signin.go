@@ -53,7 +53,7 @@ func (m members) Viewer(r *http.Request) (Viewer, error) {
 	if d.SecondFactor && !v.User.HasSecondFactor() && !v.Session.ByProvider() {
 		return Viewer{}, errSecondFactor
 	}
-	return Viewer{User: v.User.Name, DisplayName: v.User.DisplayName, Role: role, Deployment: d, Several: len(v.Memberships) > 1}, nil
+	return Viewer{UserID: v.User.ID, User: v.User.Name, DisplayName: v.User.DisplayName, Role: role, Deployment: d, Several: len(v.Memberships) > 1}, nil
 }
 
 // session finds the session of a request.

@@ -85,9 +85,12 @@ func siteOf(t testing.TB, clock *storetest.Clock, st *store.Store, org redoubt.D
 	return s
 }
 
+// adaID and bobID are ids of users that no test makes.
+const adaID, bobID = 900_001, 900_002
+
 // as signs somebody of a role in.
 func (s *site) as(role redoubt.Role) {
-	s.viewer = &Viewer{User: "ada", DisplayName: "Ada Lovelace", Role: role, Deployment: s.org}
+	s.viewer = &Viewer{UserID: adaID, User: "ada", DisplayName: "Ada Lovelace", Role: role, Deployment: s.org}
 }
 
 // theDemo is a deployment with the history of the demo in it.

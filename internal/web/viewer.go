@@ -9,6 +9,7 @@ import (
 
 // Viewer is the person who looks at a page.
 type Viewer struct {
+	UserID      int64  // what is theirs alone hangs on it
 	User        string // the name they sign in with; unique
 	DisplayName string // for people; may be empty
 	Role        redoubt.Role

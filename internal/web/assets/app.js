@@ -166,6 +166,12 @@
     a: () => place() && one('[data-key="a"], [data-take]', place())?.click(),
     m: more,
     u: () => one(".done form button")?.click(),
+    v: () => {
+      const menu = one(".views");
+      if (!menu) return;
+      menu.open = true;
+      one("a", menu).focus();
+    },
     F: () => {
       const open = one(".explore")?.classList.toggle("filtering");
       one("[data-filters]")?.setAttribute("aria-expanded", open);

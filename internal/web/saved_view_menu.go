@@ -1,0 +1,261 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// epoch is a time for queries whose meaning alone is asked for, not what they select.
+var epoch = time.Unix(0, 0)
+
+// viewMenu is what the head of a list shows of saved views.
+type viewMenu struct {
+	Mine, Shared []viewChoice
+	All          choice // what is open, under no view
+	Current      redoubt.SavedView
+	Differs      bool   // the list is another one than the view keeps
+	May          bool   // the viewer may change the current view
+	Again        string // address of the current view as it is kept
+	Problem      string
+	Kept         string // the query to keep
+	Refused      string // why it cannot be kept; empty where it can
+	Form         viewForm
+}
+
+// viewChoice is a view to open.
+type viewChoice struct {
+	choice
+	Default bool
+}
+
+// viewForm is what somebody filled in, and why it was refused.
+type viewForm struct {
+	ID              int64 // of the view that it is about; 0: a new one
+	Name            string
+	Shared, Default bool
+	Fault           string
+}
+
+// Renamed and Fresh report whether what was filled in is about the current view, or about a
+// new one.
+func (m viewMenu) Renamed() bool { return m.Form.Fault != "" && m.Form.ID != 0 }
+
+// Fresh is the counterpart of Renamed.
+func (m viewMenu) Fresh() bool { return m.Form.Fault != "" && m.Form.ID == 0 }
+
+// viewMenu gathers the views of a list, and what can be done with it.
+func (req *request) viewMenu(s *search, form viewForm) (viewMenu, error) {
+	m := viewMenu{Current: s.opened.view, Problem: s.opened.problem, Kept: req.keptQuery(s.addressed()), Form: form}
+	var list []redoubt.SavedView
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		list, err = tx.SavedViews(ctx, req.viewer.UserID)
+		return err
+	})
+	if err != nil {
+		return m, err
+	}
+	led := s.opened.lead
+	for _, v := range list {
+		if v.IssueType != s.product.Type {
+			continue
+		}
+		led = led || v.Default
+		c := viewChoice{choice{Label: v.Name, Address: s.base + "?" + viewWord + "=" + decimal(v.ID), Current: v.ID == m.Current.ID}, v.Default}
+		if v.Shared() {
+			m.Shared = append(m.Shared, c)
+		} else {
+			m.Mine = append(m.Mine, c)
+		}
+	}
+	m.All = choice{Label: "All findings", Address: s.base, Current: m.Current.ID == 0}
+	if led {
+		m.All.Address += "?" + viewWord + "=" + allFindings
+	}
+	if m.Current.ID != 0 {
+		m.Differs, m.May, m.Again = s.differs(), req.mayChange(m.Current), s.base+"?"+viewWord+"="+decimal(m.Current.ID)
+	}
+	if _, err := FindingQuery(s.product.Type, m.Kept, req.Clock()); err != nil {
+		m.Refused, _ = sayable(err)
+	}
+	return m, nil
+}
+
+// mayChange reports whether the viewer may change a view: their own, or, who decides about
+// findings, one that is shared.
+func (req *request) mayChange(v redoubt.SavedView) bool {
+	return v.OwnerID == req.viewer.UserID && v.OwnerID != 0 || v.Shared() && req.viewer.May(triager)
+}
+
+// keptQuery is the query of a page as a view keeps it: the viewer, whom the page calls
+// Me, is whoever looks.
+func (req *request) keptQuery(q url.Values) string {
+	for _, name := range placed {
+		q.Del(name)
+	}
+	for _, key := range []string{string(index.FacetAssignee), "-" + string(index.FacetAssignee)} {
+		for i, name := range q[key] {
+			if name == req.viewer.User {
+				q[key] = slices.Replace(slices.Clone(q[key]), i, i+1, redoubt.AssigneeMe)
+			}
+		}
+	}
+	return q.Encode()
+}
+
+// askedView is what a form about a view says.
+type askedView struct {
+	form  url.Values
+	about redoubt.IssueType
+	viewForm
+}
+
+func (req *request) askedView() (a askedView, err error) {
+	if a.form, err = req.form(); err != nil {
+		return a, err
+	}
+	t, ok := redoubt.ParseIssueType(a.form.Get("type"))
+	if !ok {
+		return a, redoubt.Invalid("type", "is sast, sca or secrets")
+	}
+	a.about = t
+	a.viewForm = viewForm{Name: strings.TrimSpace(redoubt.Line(a.form.Get("name"))), Shared: a.form.Get("shared") != "", Default: a.form.Get("default") != ""}
+	return a, nil
+}
+
+// refuseView shows the list again, with what was filled in and what is wrong with it.
+func (req *request) refuseView(a askedView, id int64, err error) error {
+	said, ok := sayable(err)
+	if !ok {
+		return err
+	}
+	a.Fault, a.ID = said, id
+	q, bad := url.ParseQuery(a.form.Get("query"))
+	if _, unread := FindingQuery(a.about, q.Encode(), req.Clock()); bad != nil || unread != nil {
+		q = url.Values{}
+	}
+	if len(q) == 0 {
+		q.Set(string(index.FacetStatus), redoubt.StatusOpen.String())
+	}
+	if id != 0 {
+		q.Set(viewWord, decimal(id))
+	}
+	req.unsaved()
+	return req.showFindings(http.StatusBadRequest, a.about, q, a.viewForm)
+}
+
+// filled gives a view what a form says, and checks all of it.
+func (req *request) filled(v redoubt.SavedView, a askedView) (redoubt.SavedView, error) {
+	v.Name, v.OwnerID = a.Name, 0
+	if !a.Shared {
+		v.OwnerID = req.viewer.UserID
+	}
+	if !req.mayChange(v) {
+		return v, errForbidden
+	}
+	return v, redoubt.CheckSavedView(v)
+}
+
+// addView keeps a list under a name.
+func (req *request) addView() error {
+	a, err := req.askedView()
+	if err != nil {
+		return err
+	}
+	var v redoubt.SavedView
+	q, err := FindingQuery(a.about, a.form.Get("query"), req.Clock())
+	if err == nil {
+		v, err = req.filled(redoubt.SavedView{IssueType: a.about, Query: q.Text}, a)
+	}
+	if err == nil {
+		err = req.update(func(ctx context.Context, tx *store.Tx) error {
+			if v, err = tx.AddSavedView(ctx, v); err == nil && a.Default {
+				err = tx.SetDefaultView(ctx, req.viewer.UserID, v, true)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return req.refuseView(a, 0, err)
+	}
+	req.toView(v)
+	return nil
+}
+
+func (req *request) toView(v redoubt.SavedView) {
+	req.redirect(req.to(productOf(v.IssueType).Path + "?" + viewWord + "=" + decimal(v.ID)))
+}
+
+// changeView does what the button of a form about a view says: it keeps the list as it is
+// now, changes what the view is called and whose it is, or has the page open with it.
+func (req *request) changeView() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	a, err := req.askedView()
+	if err != nil {
+		return err
+	}
+	var v redoubt.SavedView
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		before, err := tx.SavedView(ctx, req.viewer.UserID, id)
+		if err != nil {
+			return err
+		}
+		v, a.about = before, before.IssueType
+		switch a.form.Get("do") {
+		case "default":
+			return tx.SetDefaultView(ctx, req.viewer.UserID, v, a.Default)
+		case "query":
+			var q index.PageQuery
+			if q, err = FindingQuery(v.IssueType, a.form.Get("query"), req.Clock()); err == nil {
+				v.Query, a.Name, a.Shared = q.Text, v.Name, v.Shared()
+			}
+		}
+		if err == nil && !req.mayChange(before) {
+			err = errForbidden
+		}
+		if err == nil {
+			v, err = req.filled(v, a)
+		}
+		if err != nil {
+			return err
+		}
+		return tx.UpdateSavedView(ctx, before, v)
+	})
+	if err != nil {
+		return req.refuseView(a, id, err)
+	}
+	req.toView(v)
+	return nil
+}
+
+// removeView forgets a view. The list stays as it shows.
+func (req *request) removeView() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	var v redoubt.SavedView
+	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		if v, err = tx.SavedView(ctx, req.viewer.UserID, id); err != nil {
+			return err
+		}
+		if !req.mayChange(v) {
+			return errForbidden
+		}
+		return tx.DeleteSavedView(ctx, v)
+	})
+	if err == nil {
+		req.redirect(req.to(productOf(v.IssueType).Path + "?" + viewWord + "=" + allFindings))
+	}
+	return err
+}

@@ -1,0 +1,226 @@
+package web
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// keep saves a view and returns the address that it leads to.
+func (s *site) keep(form url.Values) string {
+	s.t.Helper()
+	if !form.Has("type") {
+		form.Set("type", "sast")
+	}
+	a := s.post("/saved-views", form)
+	if a.StatusCode != http.StatusSeeOther {
+		s.t.Fatalf("%v: %s %s", form, a.Status, a.text)
+	}
+	return strings.TrimPrefix(a.Header.Get("Location"), "/orgs/"+s.org.Slug)
+}
+
+var totals = regexp.MustCompile(`data-total="(\d+)"`)
+
+func totalOf(t testing.TB, page string) string {
+	t.Helper()
+	m := totals.FindStringSubmatch(page)
+	if m == nil {
+		t.Fatal("the page tells no total")
+	}
+	return m[1]
+}
+
+// TestSavedViewsOnPages keeps a list, opens it by its short address, changes it, and
+// forgets it.
+func TestSavedViewsOnPages(t *testing.T) {
+	s := demoSite(t)
+	list := "/findings?severities=high&sort=oldest&columns=project&columns=age"
+	before := s.page(list)
+	says(t, before, "All findings", "Save view", `value="columns=project&amp;columns=age&amp;severities=high&amp;sort=oldest"`)
+	if strings.Contains(before, `class="says"`) || strings.Contains(before, `class="ref"`) {
+		t.Error("a row has a column that was not chosen")
+	}
+	kept := html.UnescapeString(regexp.MustCompile(`name="query" value="([^"]*)"`).FindStringSubmatch(before[strings.Index(before, `action="/orgs/acme/saved-views"`):])[1])
+	view := s.keep(url.Values{"query": {kept}, "name": {"High <b>ones</b>"}})
+	page := s.page(view)
+	says(t, page, "High &lt;b&gt;ones&lt;/b&gt;", "Rename", "Delete view…")
+	if totalOf(t, page) != totalOf(t, before) || strings.Contains(page, "Save changes") || strings.Contains(page, `class="ref"`) {
+		t.Error("the view is another list than was kept")
+	}
+	if !strings.Contains(page, view+"&amp;finding=") && !strings.Contains(page, "?finding=") {
+		t.Error("rows lead out of the view")
+	}
+
+	id := view[strings.LastIndex(view, "=")+1:]
+	other := "/findings?severities=low&view=" + id
+	says(t, s.page(other), "changed", "Save changes", "Discard changes", "Save view")
+	if a := s.post("/saved-views/"+id, url.Values{"type": {"sast"}, "do": {"query"}, "query": {"severities=low&page=4&view=" + id}}); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("a query with a view in it: %s", a.Status)
+	}
+	if a := s.post("/saved-views/"+id, url.Values{"type": {"sast"}, "do": {"query"}, "query": {"severities=low&page=4"}}); a.StatusCode != http.StatusSeeOther {
+		t.Errorf("to save changes: %s", a.Status)
+	}
+	if totalOf(t, s.page(view)) != totalOf(t, s.page("/findings?severities=low")) {
+		t.Error("the changes are not in the view")
+	}
+	if a := s.post("/saved-views/"+id, url.Values{"type": {"sast"}, "do": {"settings"}, "name": {"Low ones"}}); a.StatusCode != http.StatusSeeOther {
+		t.Errorf("to rename: %s", a.Status)
+	}
+	says(t, s.page(view), "Low ones")
+	a := s.post("/saved-views/"+id, url.Values{"type": {"sast"}, "do": {"settings"}, "name": {strings.Repeat("x", 101)}})
+	if a.StatusCode != http.StatusBadRequest {
+		t.Errorf("a name too long: %s", a.Status)
+	}
+	says(t, a.text, `role="alert"`, strings.Repeat("x", 101))
+	a = s.post("/saved-views", url.Values{"type": {"sast"}, "name": {"low ONES"}, "query": {"severities=critical"}})
+	if a.StatusCode != http.StatusBadRequest {
+		t.Errorf("a name twice: %s", a.Status)
+	}
+	says(t, a.text, "there is a saved view called Low ones already", `value="low ONES"`, "Critical")
+	says(t, s.page("/findings?advisory=CVE-1&type=sast"), "Save view")
+
+	if a := s.post("/saved-views/"+id+"/remove", nil); a.StatusCode != http.StatusSeeOther {
+		t.Errorf("to delete: %s", a.Status)
+	}
+	says(t, s.page(view), "This saved view is gone", `data-total="`+totalOf(t, s.page("/findings"))+`"`)
+}
+
+// TestTheDefaultView opens a page without a query by the viewer's choice; a link with one
+// and "All findings" are what they were.
+func TestTheDefaultView(t *testing.T) {
+	s := demoSite(t)
+	all, high := totalOf(t, s.page("/findings")), totalOf(t, s.page("/findings?severities=high"))
+	view := s.keep(url.Values{"query": {"severities=high"}, "name": {"High"}, "default": {"1"}})
+	id := view[strings.LastIndex(view, "=")+1:]
+	page := s.page("/findings")
+	if totalOf(t, page) != high {
+		t.Errorf("the bare page lists %s, want %s", totalOf(t, page), high)
+	}
+	says(t, page, `href="/orgs/acme/findings?view=all"`, "default")
+	for _, address := range []string{"/findings?view=all", "/findings?status=open", "/findings?page=1"} {
+		if got := totalOf(t, s.page(address)); got != all {
+			t.Errorf("%s lists %s, want %s", address, got, all)
+		}
+	}
+	says(t, s.page("/findings?view=all&severities=low"), `href="/orgs/acme/findings?view=all"`) // without its filter
+	if got := totalOf(t, s.page("/supply-chain/vulnerabilities")); got == "0" {
+		t.Error("another page opens with it too")
+	}
+	s.viewer.UserID, s.viewer.User = bobID, "bob"
+	if got := totalOf(t, s.page("/findings")); got != all {
+		t.Errorf("somebody else's page lists %s, want %s", got, all)
+	}
+	s.as(redoubt.RoleTriager)
+	if a := s.post("/saved-views/"+id, url.Values{"type": {"sast"}, "do": {"default"}}); a.StatusCode != http.StatusSeeOther {
+		t.Errorf("no longer: %s", a.Status)
+	}
+	if got := totalOf(t, s.page("/findings")); got != all {
+		t.Errorf("without a default the page lists %s, want %s", got, all)
+	}
+}
+
+// TestWhoMayChangeViews: everybody has their own; who decides about findings shares them
+// and changes what is shared, whoever made it.
+func TestWhoMayChangeViews(t *testing.T) {
+	s := demoSite(t)
+	mine := s.keep(url.Values{"query": {"assignees=ada"}, "name": {"Ada's"}})
+	shared := s.keep(url.Values{"query": {"severities=high"}, "name": {"Shared"}, "shared": {"1"}})
+	id := func(address string) string { return address[strings.LastIndex(address, "=")+1:] }
+
+	s.as(redoubt.RoleViewer)
+	s.viewer.UserID, s.viewer.User = bobID, "bob"
+	says(t, s.page(mine), "This saved view is gone, or is somebody’s own")
+	page := s.page(shared)
+	says(t, page, "Shared", "Open Code with it")
+	if strings.Contains(page, "Delete view…") || strings.Contains(page, "Share with everybody") || strings.Contains(page, "Ada&#39;s") {
+		t.Error("a viewer is offered to change what is shared, or sees what is not")
+	}
+	if a := s.post("/saved-views/"+id(shared), url.Values{"type": {"sast"}, "do": {"default"}, "default": {"1"}}); a.StatusCode != http.StatusSeeOther {
+		t.Errorf("to open pages with it: %s", a.Status)
+	}
+	own := s.keep(url.Values{"query": {"severities=low"}, "name": {"Bob's"}})
+	for path, form := range map[string]url.Values{
+		"/saved-views":                           {"name": {"x"}, "shared": {"1"}},
+		"/saved-views/" + id(shared):             {"do": {"query"}, "query": {"severities=low"}},
+		"/saved-views/" + id(own):                {"do": {"settings"}, "name": {"x"}, "shared": {"1"}},
+		"/saved-views/" + id(shared) + "/remove": {},
+	} {
+		form.Set("type", "sast")
+		if a := s.post(path, form); a.StatusCode != http.StatusForbidden {
+			t.Errorf("%s of a viewer: %s", path, a.Status)
+		}
+	}
+	for _, path := range []string{"/saved-views/" + id(mine), "/saved-views/" + id(mine) + "/remove"} {
+		if a := s.post(path, url.Values{"type": {"sast"}, "do": {"settings"}, "name": {"x"}}); a.StatusCode != http.StatusNotFound {
+			t.Errorf("%s of somebody else's: %s", path, a.Status)
+		}
+	}
+	s.viewer.Role = redoubt.RoleTriager
+	if a := s.post("/saved-views/"+id(shared)+"/remove", nil); a.StatusCode != http.StatusSeeOther {
+		t.Errorf("a triager of what is shared: %s", a.Status)
+	}
+}
+
+// TestAViewOfWhatIsGone opens what it can, and says what it cannot.
+func TestAViewOfWhatIsGone(t *testing.T) {
+	s := demoSite(t)
+	view := s.keep(url.Values{"query": {"-repos=acme%2Fgone&severities=high"}, "name": {"Gone"}})
+	page := s.page(view)
+	says(t, page, "there is no project acme/gone any more")
+	if totalOf(t, page) != totalOf(t, s.page("/findings?severities=high")) {
+		t.Error("the rest of the view is not in force")
+	}
+	for name, query := range map[string]string{"a value": "severities=high&severities=terrible&sort=oldest", "a word": "colour=red&sort=oldest", "an order": "sort=size"} {
+		q, lost := followable(redoubt.SAST, query)
+		if len(lost) != 1 || q.Has("colour") || q.Get("sort") == "size" {
+			t.Errorf("%s: %v is left, %v is lost", name, q, lost)
+		}
+	}
+}
+
+// TestWhatViewsCannotKeep says so in place of the form.
+func TestWhatViewsCannotKeep(t *testing.T) {
+	s := demoSite(t)
+	says(t, s.page("/supply-chain/vulnerabilities?advisory=CVE-2021-44228"), "cannot be kept in a query")
+	for name, form := range map[string]url.Values{
+		"a type": {"type": {"dast"}, "name": {"x"}}, "no name": {"type": {"sast"}, "name": {" "}}, "another type's": {"type": {"sast"}, "name": {"x"}, "query": {"sort=epss"}},
+		"no query": {"type": {"sast"}, "name": {"x"}, "query": {"%zz"}},
+	} {
+		if a := s.post("/saved-views", form); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", name, a.Status)
+		}
+	}
+}
+
+// TestAssignedToWhoeverLooks: the viewer, whom the page calls Me, is whoever opens the view.
+func TestAssignedToWhoeverLooks(t *testing.T) {
+	s := demoSite(t)
+	says(t, s.page("/findings?assignees=ada"), `value="assignees=%40me"`)
+	view := s.keep(url.Values{"query": {"assignees=%40me"}, "name": {"Mine"}, "shared": {"1"}})
+	if page := s.page(view); strings.Contains(page, "Save changes") {
+		t.Error("it differs from itself")
+	}
+	s.viewer.UserID, s.viewer.User = bobID, "bob"
+	says(t, s.page(view), "assignees=bob")
+}
+
+// TestOrdersOnPages offers the orders that findings of a product have.
+func TestOrdersOnPages(t *testing.T) {
+	s := demoSite(t)
+	code, chain := s.page("/findings"), s.page("/supply-chain/vulnerabilities")
+	says(t, code, "Due date, latest first", "Least severe")
+	says(t, chain, "Highest EPSS", "Known exploited first", "Most reachable")
+	if strings.Contains(code, "Highest EPSS") {
+		t.Error("code has no scores to sort by")
+	}
+	for _, address := range []string{"/findings?sort=epss", "/findings?sort=size", "/findings?columns=epss", "/findings?view=x"} {
+		if a := s.get(address); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", address, a.Status)
+		}
+	}
+}
