@@ -129,6 +129,11 @@ func (p *player) apply(e demo.Event) error {
 		return p.triage(e.By, e.Triage)
 	case e.Due != nil:
 		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return setDue(ctx, tx, e.Due) })
+	case e.View != nil:
+		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.AddSavedView(ctx, *e.View)
+			return err
+		})
 	case e.Condition != nil:
 		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return addCondition(ctx, tx, *e.Condition) })
 	case e.Block != nil:

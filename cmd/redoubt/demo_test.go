@@ -23,6 +23,7 @@ func TestDemo(t *testing.T) {
 	d, st := playedDemo(t, dir)
 	t.Run("is a living system", func(t *testing.T) { testDemoLives(t, d, st) })
 	t.Run("is whole", func(t *testing.T) { testDemoIsWhole(t, st) })
+	t.Run("has saved views", func(t *testing.T) { testDemoHasViews(t, d, st) })
 	t.Run("keeps no secret", func(t *testing.T) { testDemoKeepsNoSecret(t, dir, d, st) })
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 type findingsCmd struct {
-	List   findingsListCmd   `cmd:"" help:"List findings, the newest first."`
+	List   findingsListCmd   `cmd:"" help:"List findings."`
 	Show   findingsShowCmd   `cmd:"" help:"Show a finding."`
 	Triage findingsTriageCmd `cmd:"" help:"Decide about findings."`
 }

@@ -15,6 +15,8 @@ type findingsListCmd struct {
 	desk
 	Type   string   `help:"sast (code), sca (supply chain) or secrets." enum:"sast,sca,secrets" default:"sast" placeholder:"TYPE"`
 	Status []string `help:"Only these statuses: open, fixed, ignored, reviewing, fixing. Default: open." enum:"open,fixed,ignored,reviewing,fixing" default:"open" placeholder:"STATUS"`
+	View   string   `help:"Findings of this saved view, in its order: by name or id. It goes with no other filter." placeholder:"NAME"`
+	Sort   string   `help:"Order: newest, oldest, risk, severity_asc, due, due_desc; of the supply chain epss, epss_asc, kev, reachability, reachability_asc too. By default newest, or that of the view." enum:",newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" default:"" placeholder:"ORDER"`
 	findingFlags
 	cut
 }
@@ -34,6 +36,11 @@ func (c findingsListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.View != "" {
+		if c.Type, selection.View, err = savedView(a, client, deployment, c.View); err != nil {
+			return err
+		}
+	}
 	for i, name := range selection.Repos {
 		p, err := c.project(a, client, deployment, name)
 		if err != nil {
@@ -48,10 +55,16 @@ func (c findingsListCmd) Run(a *app) error {
 		}
 		return n.Total, nil
 	}
-	if c.Type == "secrets" {
+	switch {
+	case c.Type == "secrets" && c.Sort != "":
+		return errors.New("--sort is not for secrets: they are listed by id, or as a view has them, newest first")
+	case c.Type == "secrets" && c.View != "":
+		return c.list(a, c.cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE", secretsOfView(a, client, deployment, selection), total)
+	case c.Type == "secrets":
 		return c.list(a, c.cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE", secretItems(client.Secrets(a.ctx, deployment, c.secrets(selection))), total)
 	}
 	query := listing(selection)
+	query.IssueType, query.Sort = c.Type, c.Sort
 	query.PageSize = c.page(c.Output, 100, 3000)
 	items := codeItems(client.Findings(a.ctx, deployment, query))
 	if c.Type == "sca" {
@@ -63,6 +76,12 @@ func (c findingsListCmd) Run(a *app) error {
 // check refuses what the list of the type cannot be asked for: left out in silence it
 // would widen the list.
 func (c findingsListCmd) check() (api.FindingsSelection, error) {
+	if c.View != "" {
+		if !reflect.ValueOf(c.findingFlags).IsZero() || !slices.Equal(c.Status, []string{"open"}) {
+			return api.FindingsSelection{}, errors.New("--view goes with no other filter: the view has its own")
+		}
+		return api.FindingsSelection{}, c.cut.check()
+	}
 	selection, err := c.selection(c.Status)
 	if err != nil {
 		return selection, err
@@ -106,7 +125,7 @@ func listing(s api.FindingsSelection) api.FindingsQuery {
 		Since: s.Since, Dedup: s.Dedup, Repos: s.Repos, Status: s.Status, TriageReasons: s.TriageReasons, Severities: s.Severities, Ref: s.Ref,
 		Rules: s.Rules, Categories: s.Categories, Confidence: s.Confidence, AutotriageVerdict: s.AutotriageVerdict, ComponentTags: s.ComponentTags,
 		Exposures: s.Exposures, Transitivities: s.Transitivities, IsMalicious: s.IsMalicious, ClickToFixPRStates: s.ClickToFixPRStates,
-		Assignees: s.Assignees, Due: s.Due, DueBefore: s.DueBefore, FurtherFilters: s.FurtherFilters,
+		Assignees: s.Assignees, Due: s.Due, DueBefore: s.DueBefore, FurtherFilters: s.FurtherFilters, View: s.View,
 	}
 }
 

@@ -18,6 +18,7 @@ type Event struct {
 	Triage    *Triage
 	Condition *redoubt.PolicyCondition   // for the policy on the supply chain
 	Due       map[string]redoubt.DueDays // by slug of the policy: the days that it gives from then on
+	View      *redoubt.SavedView         // that is shared from then on
 	Exception *redoubt.Exception         // Until is to be set, Lasts from the event on
 	Lasts     time.Duration
 	Block     []string // rules whose findings fail builds from then on
@@ -73,6 +74,12 @@ var decisions = []Event{
 	{Age: 120*day - time.Minute, By: "maya", Condition: &redoubt.PolicyCondition{ID: 2, Mode: redoubt.ModeBlock, Exploited: true}},
 	{Age: 119 * day, By: "maya", Due: map[string]redoubt.DueDays{
 		"code": {Critical: 14, High: 60, Medium: 120}, "supply-chain": {Exploited: 7, Critical: 14, High: 45, Medium: 120}, "secrets": {Critical: 1, High: 3, Medium: 14, Low: 30},
+	}},
+	{Age: 119*day - time.Hour, By: "maya", View: &redoubt.SavedView{
+		Name: "Likely to be exploited", IssueType: redoubt.SCA, Query: "epss_probability=high&epss_probability=low&epss_probability=medium&sort=epss",
+	}},
+	{Age: 119*day - 2*time.Hour, By: "maya", View: &redoubt.SavedView{
+		Name: "Overdue, by due date", IssueType: redoubt.SAST, Query: "due=overdue&severities=critical&severities=high&sort=due",
 	}},
 	{Age: 118 * day, By: "maya", Block: []string{
 		"redoubt.python.os-command-from-request", "redoubt.python.sql-string-format", "redoubt.javascript.child-process-concatenation",

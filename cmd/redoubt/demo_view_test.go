@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web"
+)
+
+// testDemoHasViews lists the findings of the demo's saved views at the desk, by their names.
+func testDemoHasViews(t *testing.T, d redoubt.Deployment, st *store.Store) {
+	log := slog.New(slog.DiscardHandler)
+	srv, err := server.New(server.Config{
+		Store: st, Index: index.New(st, index.Options{BodyCache: 64 << 20, Clock: time.Now, Logger: log}), Clock: time.Now, Logger: log, Version: "test",
+		SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")), SecretKey: []byte("0123456789abcdef"), ReadQuery: web.FindingQuery,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := httptest.NewServer(srv.Handler())
+	defer site.Close()
+	secret := auth.NewSecret(d.ID)
+	err = st.Update(t.Context(), d.ID, redoubt.Actor{Kind: "cli", Name: "test"}, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.CreateToken(ctx, redoubt.Token{Name: "desk", PublicID: secret.PublicID, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}, secret.Hash)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func(c findingsListCmd) (out []api.Finding, failed error) {
+		var said bytes.Buffer
+		c.URL, c.Token, c.Output, c.Status = site.URL, config.Secret(secret.Text), "json", []string{"open"}
+		if failed = c.Run(&app{ctx: t.Context(), out: &said, err: &said, clock: time.Now, log: log}); failed != nil {
+			return nil, failed
+		}
+		if err := json.Unmarshal(said.Bytes(), &out); err != nil {
+			t.Fatalf("%s: %v", said.String(), err)
+		}
+		return out, nil
+	}
+
+	client := api.New(site.URL, secret.Text)
+	views, err := client.ListSavedViews(t.Context(), d.Slug)
+	if err != nil || len(views.Views) != 2 {
+		t.Fatalf("%+v, %v", views, err)
+	}
+	for _, v := range views.Views {
+		issueType, _ := redoubt.ParseIssueType(v.IssueType)
+		if q, err := web.FindingQuery(issueType, v.Query, time.Now()); err != nil || q.Text != v.Query || v.Problem != "" || !v.Shared {
+			t.Errorf("%+v is kept as no page would: %q, %v", v, q.Text, err)
+		}
+	}
+	likely, err := list(findingsListCmd{View: "LIKELY to be exploited", Type: "sast"})
+	if err != nil || len(likely) < 3 {
+		t.Fatalf("%d findings, %v", len(likely), err)
+	}
+	scores := map[float64]bool{}
+	for i, f := range likely {
+		if scores[f.EPSSScore.Score] = true; i > 0 && f.EPSSScore.Score > likely[i-1].EPSSScore.Score {
+			t.Errorf("%v comes after %v", f.EPSSScore, likely[i-1].EPSSScore)
+		}
+	}
+	if len(scores) < 2 {
+		t.Error("all have one score, which shows no order")
+	}
+	late, err := list(findingsListCmd{View: "Overdue, by due date"})
+	if err != nil || len(late) == 0 || late[0].Overdue == nil || !*late[0].Overdue {
+		t.Errorf("%d are overdue, %v", len(late), err)
+	}
+	made, err := client.CreateSavedView(t.Context(), d.Slug, api.CreateSavedViewRequest{Name: "Leaked", IssueType: "secrets", Shared: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if leaked, err := list(findingsListCmd{View: made.View.Name}); err != nil || len(leaked) == 0 || leaked[0].SecretType == nil {
+		t.Errorf("%d secrets, %v", len(leaked), err)
+	}
+	for said, c := range map[string]findingsListCmd{
+		`no saved view "nothing"`:      {View: "nothing"},
+		"goes with no other filter":    {View: "Leaked", findingFlags: findingFlags{Severity: []string{"high"}}},
+		"--sort is not for secrets":    {View: "Leaked", Sort: "due"},
+		"sorts findings of issue_type": {Type: "sast", Sort: "epss"},
+	} {
+		if _, err := list(c); err == nil || !strings.Contains(err.Error(), said) {
+			t.Errorf("%+v: %v, want %q", c, err, said)
+		}
+	}
+}
