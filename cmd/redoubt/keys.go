@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,15 +23,32 @@ const (
 
 // errKeyFile is the ground of what is said where file and database do not fit.
 var errKeyFile = errors.New("without the keys that this database was used with, secrets in reports would count as new ones and lose their triage. " +
-	"Copy the key file from the server that started first, or from the backup, or name it with --key-file. If it is lost for good, redoubt key new makes another")
+	"Copy the key file from the server that started first, or from the backup, or name it with --key-file. If redoubt check finds the database whole and the file is lost for good, redoubt key new makes another")
 
 // keys reads the key file of a database. It makes one for a new database, and for
 // one of an older version, whose keys it takes out of the database. A crash at any
-// moment is made good by the next start.
+// moment is made good by the next start. Where the two do not fit, the database may be
+// what is damaged, and that is said instead.
 func (a *app) keys(c config.Storage, st *store.Store) (keyring.Ring, error) {
+	ring, err := a.fittingKeys(c, st)
+	if err == nil || errors.Is(err, redoubt.ErrUnavailable) {
+		return ring, err
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, fileLookMost)
+	defer cancel()
+	if damage := st.CheckFile(ctx); errors.Is(damage, redoubt.ErrDamaged) {
+		return ring, damage
+	}
+	return ring, err
+}
+
+func (a *app) fittingKeys(c config.Storage, st *store.Store) (keyring.Ring, error) {
 	check, err := a.setting(st, keyCheck)
 	if err != nil {
 		return keyring.Ring{}, err
+	}
+	if check != nil && len(check) != len(keyring.Ring{}.Check()) {
+		return keyring.Ring{}, fmt.Errorf("%w: what it tells of its keys has %d bytes", redoubt.ErrDamaged, len(check))
 	}
 	ring, err := keyring.Read(c.KeyPath())
 	made := false

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/store"
@@ -26,6 +28,49 @@ func eachKeyed(t *testing.T, fn func(t *testing.T, a *app, c config.Storage, st 
 			fn(t, a, c, storetest.Open(t, at))
 		})
 	}
+}
+
+// TestDamageIsNotBlamedOnKeys has a database be damaged where it tells of its keys, and
+// elsewhere while the key file is another one's.
+func TestDamageIsNotBlamedOnKeys(t *testing.T) {
+	eachKeyed(t, func(t *testing.T, a *app, c config.Storage, st *store.Store) {
+		if _, err := a.keys(c, st); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.PutSetting(t.Context(), keyCheck, []byte("half of i")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.keys(c, st); !errors.Is(err, redoubt.ErrDamaged) {
+			t.Errorf("a check that is cut off: %v", err)
+		}
+	})
+
+	at := storetest.Database(t, "sqlite", storetest.NewClock())
+	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: time.Now}
+	c := config.Storage{Data: at.Dir, KeyFile: filepath.Join(t.TempDir(), "key")}
+	st := storetest.Open(t, at)
+	if _, err := a.keys(c, st); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(st.Close(), keyring.New(nil, nil, time.Now()).Replace(c.KeyPath()), scribble(at.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.keys(c, storetest.Open(t, at)); !errors.Is(err, redoubt.ErrDamaged) {
+		t.Errorf("another key file, and a damaged database: %v", err)
+	}
+}
+
+// scribble writes nonsense over the last page of a file.
+func scribble(dir string) error {
+	file, err := os.OpenFile(filepath.Join(dir, store.FileName), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err == nil {
+		_, err = file.WriteAt(bytes.Repeat([]byte{0xa5}, 100), info.Size()-4096)
+	}
+	return errors.Join(err, file.Close())
 }
 
 // The keys of an older version move to the file, as they are, and leave the database.

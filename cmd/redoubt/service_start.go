@@ -70,12 +70,12 @@ func (s *service) checkFile(ctx context.Context) {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(ctx, fileLookMost)
 		defer cancel()
-		err := s.store.QuickCheck(ctx)
+		err := s.store.CheckFile(ctx)
 		switch {
 		case errors.Is(err, redoubt.ErrDamaged):
 			s.log.Error("the database is damaged: nothing is written to it any more. Stop the server, run redoubt check, and restore a backup", "error", err)
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			s.log.Info("the database is too large to be looked through at the start; redoubt check looks through all of it", "looked_for", fileLookMost)
+			s.log.Info("the database is too large for all of it to be looked through at the start; redoubt check does that", "looked_for", fileLookMost)
 		case err != nil && ctx.Err() == nil:
 			s.log.Error("the database could not be looked through", "error", err)
 		}

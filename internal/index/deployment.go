@@ -129,6 +129,9 @@ func (d *deployment) applyFeedOnce(ctx context.Context, since int64) (stale bool
 		defer d.mu.Unlock()
 		return d.state.apply(e)
 	})
+	if errors.Is(err, errBereft) { // what is here may be at fault: it is built anew
+		return true, nil
+	}
 	if err != nil || stale {
 		return stale, err
 	}
@@ -174,7 +177,10 @@ func (d *deployment) load(ctx context.Context) error {
 		}
 		one.Lock()
 		defer one.Unlock()
-		return s.apply(e)
+		if err := s.apply(e); err != nil { // and there is nothing but what is stored
+			return fmt.Errorf("%w: %w", redoubt.ErrDamaged, err)
+		}
+		return nil
 	})
 	if err == nil && stale {
 		err = fmt.Errorf("deployment %d has no complete feed: %w", d.id, redoubt.ErrUnavailable)

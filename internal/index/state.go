@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -209,6 +210,9 @@ func (s *state) putFinding(f *redoubt.IndexedFinding, texts searched) error {
 	return nil
 }
 
+// errBereft means that a finding comes before what it hangs on.
+var errBereft = errors.New("comes before")
+
 // row packs a finding.
 func (s *state) row(f *redoubt.IndexedFinding, texts searched) (*row, error) {
 	r := &row{
@@ -221,7 +225,7 @@ func (s *state) row(f *redoubt.IndexedFinding, texts searched) (*row, error) {
 		unrated: yesNo(f.IssueType == redoubt.SCA && redoubt.BodyUnrated(f.Body)),
 	}
 	if r.lineage == 0 || r.project == 0 || r.rule == 0 {
-		return nil, fmt.Errorf("finding %d comes before its lineage %d, project %d or rule %d", f.ID, f.LineageID, f.ProjectID, f.RuleID)
+		return nil, fmt.Errorf("finding %d %w its lineage %d, project %d or rule %d", f.ID, errBereft, f.LineageID, f.ProjectID, f.RuleID)
 	}
 	if f.IssueType == redoubt.SCA {
 		r.scanned = uint8(known(f.Reachability, redoubt.ReachabilityUnknown))

@@ -56,7 +56,7 @@ func deflated(text []byte) []byte {
 func inflated(packed []byte) ([]byte, error) {
 	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
 	if err != nil {
-		return nil, fmt.Errorf("inflate the text of an advisory: %w", err)
+		return nil, undecoded(fmt.Errorf("the text of an advisory: %w", err))
 	}
 	return text, nil
 }

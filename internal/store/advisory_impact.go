@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/redoubt/redoubt"
@@ -63,7 +62,7 @@ func scanImpact(r row) (i redoubt.Impact, err error) {
 		Location redoubt.WireLocation    `json:"location"`
 		Found    redoubt.FoundDependency `json:"found_dependency"`
 	}
-	if err = json.Unmarshal(append(append([]byte{'{'}, body...), '}'), &told); err != nil {
+	if err = decodeStored(append(append([]byte{'{'}, body...), '}'), &told); err != nil {
 		return i, fmt.Errorf("the body of finding %d: %w", i.FindingID, err)
 	}
 	i.Fixes, i.Line = told.Fixes, told.Location.Line

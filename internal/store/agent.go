@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -145,7 +144,7 @@ func (tx *Tx) IgnoredMatches(ctx context.Context, projectID int64) (list []Ignor
 			MatchBasedID string `json:"match_based_id"`
 			SyntacticID  string `json:"syntactic_id"`
 		}
-		if err := json.Unmarshal([]byte("{"+string(text)+"}"), &body); err != nil {
+		if err := decodeStored([]byte("{"+string(text)+"}"), &body); err != nil {
 			return fmt.Errorf("a finding's body: %w", err)
 		}
 		group := redoubt.FormulaGroup(body.MatchBasedID)

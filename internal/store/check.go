@@ -211,7 +211,7 @@ func (tx *Tx) checkScans(ctx context.Context) (faults []string, err error) {
 		}
 		ids, err := unpackRuns(runs)
 		if err != nil {
-			faults = append(faults, fmt.Sprintf("what scan %d reported: %v", scan, err))
+			faults = append(faults, fmt.Sprintf("what scan %d reported: its runs cannot be read", scan))
 		}
 		lost := 0
 		for _, id := range ids {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -111,7 +110,7 @@ func (tx *Tx) dependencies(ctx context.Context, rows []dependencyRow, places map
 func (r dependencyRow) decodeLists(d *redoubt.Dependency, licenses map[string][]string) error {
 	met, known := licenses[r.licenses]
 	if !known {
-		if err := json.Unmarshal([]byte(r.licenses), &met); err != nil {
+		if err := decodeStored([]byte(r.licenses), &met); err != nil {
 			return err
 		}
 		licenses[r.licenses] = met
@@ -120,7 +119,7 @@ func (r dependencyRow) decodeLists(d *redoubt.Dependency, licenses map[string][]
 	if r.hashes == "[]" {
 		return nil
 	}
-	return json.Unmarshal([]byte(r.hashes), &d.Hashes)
+	return decodeStored([]byte(r.hashes), &d.Hashes)
 }
 
 // place is where a dependency stands: a lockfile on a ref of a project.

@@ -31,7 +31,7 @@ type engine struct {
 	skipLocked string        // ends a SELECT that takes rows nobody works on
 	byBytes    string        // orders text by its bytes, whatever the database's locale
 	checks     []engineCheck // how the database looks through itself, where no catalogue tells
-	quickCheck string        // returns "ok", or what is wrong with the file; empty where nothing does
+	fileChecks []string      // each returns "ok", or what is wrong with the file, the quickest first; none where nothing does
 	copyTo     string        // writes all of it to the new file $1; empty where other tools do
 	shred      string        // has the transaction overwrite what it frees; empty where nothing does
 	compact    string        // writes the table of settings anew, without what was removed; empty where flush does
@@ -79,6 +79,10 @@ func (e *engine) close() error {
 
 // view runs fn on one state of the database.
 func (e *engine) view(caller context.Context, fn func(context.Context, *session) error) error {
+	return e.judge(caller, e.viewUnjudged(caller, fn))
+}
+
+func (e *engine) viewUnjudged(caller context.Context, fn func(context.Context, *session) error) error {
 	if newer := e.replaced.Load(); newer != nil {
 		return newer
 	}
@@ -94,7 +98,11 @@ func (e *engine) view(caller context.Context, fn func(context.Context, *session)
 
 // update runs fn in a transaction that writes: whole or, on any error, not at
 // all. Nothing is committed where nothing was written.
-func (e *engine) update(caller context.Context, fn func(context.Context, *session) error) (err error) {
+func (e *engine) update(caller context.Context, fn func(context.Context, *session) error) error {
+	return e.judge(caller, e.updateUnjudged(caller, fn))
+}
+
+func (e *engine) updateUnjudged(caller context.Context, fn func(context.Context, *session) error) (err error) {
 	if e.oneWriter {
 		end, err := e.turns.take(caller, 0)
 		if err != nil {

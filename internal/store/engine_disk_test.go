@@ -74,7 +74,7 @@ func TestADamagedFileIsSaid(t *testing.T) {
 	config := storetest.Database(t, "sqlite", storetest.NewClock())
 	s := storetest.Open(t, config)
 	d := small(t, s)
-	if err := s.QuickCheck(t.Context()); err != nil {
+	if err := s.CheckFile(t.Context()); err != nil {
 		t.Errorf("a whole file is %v", err)
 	}
 	var page int
@@ -86,7 +86,7 @@ func TestADamagedFileIsSaid(t *testing.T) {
 	}
 	damage(t, config.Dir, page)
 	s = storetest.Open(t, config)
-	fails(t, "the check", s.QuickCheck(t.Context()), redoubt.ErrDamaged)
+	fails(t, "the check", s.CheckFile(t.Context()), redoubt.ErrDamaged)
 	fails(t, "a write", large(t, s, d), redoubt.ErrDamaged)
 	reads, writes := s.Health(t.Context())
 	fails(t, "reading", reads, redoubt.ErrDamaged)

@@ -33,7 +33,10 @@ func (h *health) found(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.damaged == nil {
-		h.damaged = fmt.Errorf("%w: %w", redoubt.ErrDamaged, err)
+		if !errors.Is(err, redoubt.ErrDamaged) {
+			err = fmt.Errorf("%w: %w", redoubt.ErrDamaged, err)
+		}
+		h.damaged = err
 	}
 }
 
@@ -68,36 +71,40 @@ func (s *Store) Health(ctx context.Context) (reads, writes error) {
 // opened. From then on nothing is read or written: both may mean something else by now.
 // That is a NewerSchemaError, here and of all that is asked for, until the database is
 // one of this version again.
-func (s *Store) CheckSchema(ctx context.Context) error {
+func (s *Store) CheckSchema(ctx context.Context) error { return s.engine.checkSchema(ctx) }
+
+func (e *engine) checkSchema(ctx context.Context) error {
 	var stored int64
-	err := s.engine.askAnyway(ctx, func(ctx context.Context) error {
-		return s.engine.read.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&stored)
+	err := e.askAnyway(ctx, func(ctx context.Context) error {
+		return misread(e.read.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&stored))
 	})
 	if err != nil {
 		return err
 	}
-	if stored <= s.engine.schema {
-		s.engine.replaced.Store(nil)
+	if stored <= e.schema {
+		e.replaced.Store(nil)
 		return nil
 	}
-	newer := &NewerSchemaError{Stored: stored, Known: s.engine.schema}
-	s.engine.replaced.Store(newer)
+	newer := &NewerSchemaError{Stored: stored, Known: e.schema}
+	e.replaced.Store(newer)
 	return newer
 }
 
-// QuickCheck looks through the pages of a SQLite file until the context ends, and
-// returns the damage it finds, which Health then tells too. On PostgreSQL, which
-// looks after its own files, it returns nil.
-func (s *Store) QuickCheck(ctx context.Context) error {
-	if s.engine.quickCheck == "" {
-		return nil
+// CheckFile looks through the pages of a SQLite file, and then whether its indexes have
+// the rows of their tables, until the context ends. It returns the damage it finds, which
+// Health then tells too. On PostgreSQL, which looks after its own files, it returns nil.
+func (s *Store) CheckFile(ctx context.Context) error {
+	for _, query := range s.engine.fileChecks {
+		faults, err := s.engine.lines(ctx, query)
+		if err == nil && len(faults) > 0 {
+			err = fmt.Errorf("%w: %w", redoubt.ErrDamaged, errors.New(strings.Join(faults, "; ")))
+			s.engine.health.found(err)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	faults, err := s.engine.lines(ctx, s.engine.quickCheck)
-	if err == nil && len(faults) > 0 {
-		err = fmt.Errorf("%w: %w", redoubt.ErrDamaged, errors.New(strings.Join(faults, "; ")))
-		s.engine.health.found(err)
-	}
-	return err
+	return nil
 }
 
 // lines returns what a check complains about: its rows but a lone "ok".

@@ -46,7 +46,7 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	e := &engine{
 		name: "sqlite", oneWriter: true, dialect: database.DialectSQLite3, locker: starters,
 		attempts: busyAttempts, snapshot: &sql.TxOptions{ReadOnly: true},
-		quickCheck: `PRAGMA quick_check(10)`, checks: sqliteChecks, copyTo: `VACUUM INTO $1`,
+		fileChecks: []string{`PRAGMA quick_check(10)`, `PRAGMA integrity_check(10)`}, checks: sqliteChecks, copyTo: `VACUUM INTO $1`,
 		shred: `PRAGMA secure_delete = ON`, flush: `PRAGMA secure_delete = OFF; PRAGMA wal_checkpoint(TRUNCATE)`,
 		nextIDs: `UPDATE sequence SET next = next + $2 WHERE name = $1 RETURNING next - $2`,
 		// SQLite looks every $N up in a list of those before it: some thousand of

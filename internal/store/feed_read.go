@@ -60,7 +60,7 @@ func (p *plainRow) value() any {
 
 func (p *plainRow) fault(v any) {
 	if p.err == nil {
-		p.err = fmt.Errorf("column %d is kept as %T", p.next, v)
+		p.err = undecoded(fmt.Errorf("column %d is kept as %T", p.next, v))
 	}
 }
 
@@ -165,7 +165,7 @@ func (p *plainRow) lineage(l *redoubt.Lineage) {
 	t.At, t.Until, t.Assignee = p.time(), p.time(), p.text()
 	l.Stops = redoubt.Stops(p.text())
 	if text := p.text(); text != noAnnotations && p.err == nil {
-		p.err = decoded(&l.Annotations)(text)
+		p.err = decodeStored([]byte(text), &l.Annotations)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,7 +12,7 @@ import (
 )
 
 // errDamagedContent is a content that no encodeContent wrote.
-var errDamagedContent = errors.New("the stored content of a lockfile is damaged")
+var errDamagedContent = undecoded(errors.New("the content of a lockfile"))
 
 // contentRow is what the content of a lockfile tells of one of its dependencies.
 type contentRow struct {
@@ -53,7 +52,7 @@ func encodeContent(rows []contentRow) ([]byte, error) {
 			continue
 		}
 		var expressions []string
-		if err := json.Unmarshal([]byte(r.licenses), &expressions); err != nil {
+		if err := decodeStored([]byte(r.licenses), &expressions); err != nil {
 			return nil, fmt.Errorf("the licences of dependency %d: %w", r.id, err)
 		}
 		terms := licenceTerms(expressions)

@@ -13,7 +13,7 @@ import (
 )
 
 // errDamagedGraph is a graph that no encodeGraph wrote.
-var errDamagedGraph = errors.New("the stored graph of a lockfile is damaged")
+var errDamagedGraph = undecoded(errors.New("the graph of a lockfile"))
 
 // DependencyGraph lists what is in force on one ref of a project, as
 // AllDependencies does, and which of it ask for which.

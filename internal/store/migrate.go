@@ -66,7 +66,7 @@ func (e *engine) refuseNewer(ctx context.Context, provider *goose.Provider) erro
 	if err == nil && stored > known {
 		return &NewerSchemaError{Stored: stored, Known: known}
 	}
-	return err
+	return misread(err)
 }
 
 // NewerSchemaError says that a later version of Redoubt has migrated the

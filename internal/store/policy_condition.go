@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/redoubt/redoubt"
@@ -25,7 +24,7 @@ func (tx *Tx) SupplyFacts(ctx context.Context, ids []int64) (map[int64]redoubt.S
 		var body struct {
 			Fixes []redoubt.Fix `json:"fix_recommendations"`
 		}
-		if err := json.Unmarshal([]byte("{"+string(members)+"}"), &body); err != nil {
+		if err := decodeStored([]byte("{"+string(members)+"}"), &body); err != nil {
 			return fmt.Errorf("a finding's body: %w", err)
 		}
 		f.Fixes = body.Fixes

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,7 +52,7 @@ func (tx *Tx) ScanAccount(ctx context.Context, scanID int64) (redoubt.ScanAccoun
 		a.Reported, err = unpackRuns(runs)
 	}
 	if err == nil && gate != "" {
-		err = json.Unmarshal([]byte(gate), &a.Gate)
+		err = decodeStored([]byte(gate), &a.Gate)
 	}
 	if err != nil {
 		return a, fmt.Errorf("the account of scan %d: %w", scanID, err)
@@ -101,7 +100,7 @@ func (tx *Tx) rewriteAccount(ctx context.Context, a packedAccount, is func(id in
 	gate := a.gate
 	if gate != "" {
 		var told redoubt.ScanGate
-		if err := json.Unmarshal([]byte(gate), &told); err != nil {
+		if err := decodeStored([]byte(gate), &told); err != nil {
 			return fmt.Errorf("the gate of scan %d: %w", a.scanID, err)
 		}
 		for i := range told.Blocking {
@@ -133,16 +132,19 @@ func packRuns(ids []int64) []byte {
 	return out
 }
 
+// errDamagedRuns are runs that no packRuns wrote.
+var errDamagedRuns = undecoded(errors.New("runs of findings"))
+
 func unpackRuns(text []byte) (ids []int64, err error) {
 	end := uint64(0)
 	for len(text) > 0 {
 		distance, n := binary.Uvarint(text)
 		if n <= 0 {
-			return nil, errors.New("its runs cannot be read")
+			return nil, errDamagedRuns
 		}
 		length, m := binary.Uvarint(text[n:])
 		if m <= 0 || length > 1<<32 {
-			return nil, errors.New("its runs cannot be read")
+			return nil, errDamagedRuns
 		}
 		text = text[n+m:]
 		for i := range length {

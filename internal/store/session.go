@@ -122,7 +122,7 @@ func each(ctx context.Context, q querier, take func(row) error, query string, ar
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := take(rows); err != nil {
+		if err := take(storedRow{rows}); err != nil {
 			return q.explain(ctx, err)
 		}
 	}

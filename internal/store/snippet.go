@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -67,7 +66,7 @@ func scanSnippetPlace(r row) (p SnippetPlace, err error) {
 		Location redoubt.WireLocation `json:"location"`
 		Message  *string              `json:"rule_message"`
 	}
-	if err := json.Unmarshal(append(append([]byte("{"), body...), '}'), &said); err != nil {
+	if err := decodeStored(append(append([]byte("{"), body...), '}'), &said); err != nil {
 		return p, fmt.Errorf("body of finding %d: %w", p.FindingID, err)
 	}
 	p.Column, p.EndLine, p.Secret = said.Location.Column, max(p.Line, said.Location.EndLine), product == redoubt.Secrets

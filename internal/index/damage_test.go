@@ -1,0 +1,48 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// bereft is a source that leaves lineages out as often as it is told to.
+type bereft struct {
+	*world
+	times int
+}
+
+func (s *bereft) Feed(ctx context.Context, deployment, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
+	s.times--
+	return s.world.Feed(ctx, deployment, since, func(b *redoubt.Batch) error {
+		if s.times >= 0 {
+			b.Lineages = nil
+		}
+		return take(b)
+	})
+}
+
+// TestFindingsWithoutALineage: where all that is stored is read and does not fit, it is
+// damaged; where a change does not fit what is known, all is read once more.
+func TestFindingsWithoutALineage(t *testing.T) {
+	s := &bereft{world: newWorld(), times: 1}
+	seed(s.world)
+	add(s.world, smallBody, span(1, 10)...)
+	x := New(s, Options{BodyCache: 1 << 20})
+	if _, err := x.Deployment(t.Context(), tenant); !errors.Is(err, redoubt.ErrDamaged) {
+		t.Fatalf("error = %v, want that of damage", err)
+	}
+	view(t, x)
+	add(s.world, smallBody, span(11, 20)...)
+	s.times = 1
+	if n := view(t, x).Count(redoubt.FindingFilter{IssueType: redoubt.SAST}); n == 0 {
+		t.Error("a change that does not fit leaves nothing")
+	}
+	add(s.world, smallBody, span(21, 30)...)
+	s.times = 2
+	if _, err := x.Deployment(t.Context(), tenant); !errors.Is(err, redoubt.ErrDamaged) {
+		t.Fatalf("error = %v, want that of damage", err)
+	}
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// What the store wrote it can read. A row that it cannot read was changed by something
+// else: by a disk, or by hand. That is redoubt.ErrDamaged as the broken page is that a
+// database finds itself.
+
+// undecoded is the damage that something of a row cannot be read.
+func undecoded(err error) error {
+	return fmt.Errorf("%w: what is stored cannot be read: %w", redoubt.ErrDamaged, err)
+}
+
+// decodeStored reads JSON that the store wrote.
+func decodeStored(text []byte, into any) error {
+	if err := json.Unmarshal(text, into); err != nil {
+		return undecoded(err)
+	}
+	return nil
+}
+
+// storedRow is a row of a query.
+type storedRow struct{ *sql.Rows }
+
+// Scan reads the columns. That a value is not of its column's kind is damage; that the
+// rows have ended meanwhile, as with their context, is not.
+func (r storedRow) Scan(dest ...any) error {
+	err := r.Rows.Scan(dest...)
+	if err == nil || r.Err() != nil {
+		return err
+	}
+	return undecoded(err)
+}
+
+// misread is an error of a query that the library itself reads. That a value is not of its
+// column's kind has no type there.
+func misread(err error) error {
+	if err != nil && strings.Contains(err.Error(), "sql: Scan error on column") {
+		return undecoded(err)
+	}
+	return err
+}
+
+// judge notes damage that work has met, so that Health tells it and no write follows. A
+// newer program may have written what this one cannot read, and is asked for first.
+func (e *engine) judge(ctx context.Context, err error) error {
+	if !errors.Is(err, redoubt.ErrDamaged) {
+		return err
+	}
+	if _, known := e.health.state(); known != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), DefaultTimeout)
+	defer cancel()
+	asked := e.checkSchema(ctx)
+	if newer, is := errors.AsType[*NewerSchemaError](asked); is {
+		return fmt.Errorf("%w: %s", newer, err.Error())
+	}
+	if asked == nil || errors.Is(asked, redoubt.ErrDamaged) {
+		e.health.found(err)
+	}
+	return err
+}
