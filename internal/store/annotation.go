@@ -12,18 +12,35 @@ import (
 // what it was and is (semantics §4). What edit leaves as it was changes
 // nothing. An unknown lineage is redoubt.ErrNotFound.
 func (tx *Tx) Annotate(ctx context.Context, lineageID int64, edit func(*redoubt.Annotations)) error {
-	l, err := one(ctx, tx, scanLineage, `SELECT `+lineageColumns+` FROM lineage WHERE deployment_id = $1 AND id = $2`, lineageID)
-	if err != nil {
-		return fmt.Errorf("lineage %d: %w", lineageID, err)
-	}
-	before := encoded(l.Annotations)
-	edit(&l.Annotations)
-	after := encoded(l.Annotations)
-	if after == before {
+	return tx.AnnotateAll(ctx, []int64{lineageID}, func(_ int64, a *redoubt.Annotations) { edit(a) })
+}
+
+// AnnotateAll is Annotate of several lineages, each of which is given once. They are read
+// in one statement, so that a database far away is not asked for each.
+func (tx *Tx) AnnotateAll(ctx context.Context, lineages []int64, edit func(lineage int64, a *redoubt.Annotations)) error {
+	if len(lineages) == 0 {
 		return nil
 	}
-	tx.change(changeLineage, lineageID)
-	tx.audit("finding.annotate", subject("lineage", lineageID), json.RawMessage(before), json.RawMessage(after))
-	err = tx.write(ctx, `UPDATE lineage SET annotations_json = $3 WHERE deployment_id = $1 AND id = $2`, lineageID, after)
-	return err
+	known, err := tx.Lineages(ctx, lineages)
+	if err != nil {
+		return err
+	}
+	for _, id := range lineages {
+		l, there := known[id]
+		if !there {
+			return fmt.Errorf("lineage %d: %w", id, redoubt.ErrNotFound)
+		}
+		before := encoded(l.Annotations)
+		edit(id, &l.Annotations)
+		after := encoded(l.Annotations)
+		if after == before {
+			continue
+		}
+		tx.change(changeLineage, id)
+		tx.audit("finding.annotate", subject("lineage", id), json.RawMessage(before), json.RawMessage(after))
+		if err := tx.write(ctx, `UPDATE lineage SET annotations_json = $3 WHERE deployment_id = $1 AND id = $2`, id, after); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -45,20 +45,31 @@ func (tx *Tx) insertJob(ctx context.Context, j redoubt.Job, requester, conflict 
 
 // insertJobDue is insertJob of work that is due at a time.
 func (tx *Tx) insertJobDue(ctx context.Context, j redoubt.Job, due time.Time, requester, conflict string) (redoubt.Job, error) {
-	id, err := tx.newID(ctx, seqJob)
+	added, err := tx.insertJobs(ctx, []redoubt.Job{j}, due, requester, conflict)
 	if err != nil {
 		return j, err
 	}
-	j = redoubt.Job{
-		ID: id, DeploymentID: tx.deployment.ID, Kind: j.Kind, Token: j.Token, Subject: j.Subject, Input: j.Input,
-		State: redoubt.JobQueued, CreatedAt: tx.now,
+	return added[0], nil
+}
+
+// insertJobs is insertJobDue of several of one kind.
+func (tx *Tx) insertJobs(ctx context.Context, list []redoubt.Job, due time.Time, requester, conflict string) ([]redoubt.Job, error) {
+	ids, err := tx.newIDs(ctx, seqJob, len(list))
+	if err != nil {
+		return nil, err
 	}
-	if err := tx.session.jobDue(ctx, tx.deployment.ID, j.Kind, due); err != nil {
-		return j, err
+	added, rows := make([]redoubt.Job, len(list)), make([][]any, len(list))
+	for i, j := range list {
+		added[i] = redoubt.Job{
+			ID: ids[i], DeploymentID: tx.deployment.ID, Kind: j.Kind, Token: j.Token, Subject: j.Subject, Input: j.Input,
+			State: redoubt.JobQueued, CreatedAt: tx.now,
+		}
+		rows[i] = []any{ids[i], j.Kind, j.Token, added[i].State, 0, 0, due, string(j.Input), "", "", tx.now, requester, j.Subject}
 	}
-	return j, tx.insert(ctx, "job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error, created_at, requester, subject)", [][]any{{
-		id, j.Kind, j.Token, j.State, 0, 0, due, string(j.Input), "", "", tx.now, requester, j.Subject,
-	}}, conflict)
+	if err := tx.session.jobDue(ctx, tx.deployment.ID, list[0].Kind, due); err != nil {
+		return nil, err
+	}
+	return added, tx.insert(ctx, "job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error, created_at, requester, subject)", rows, conflict)
 }
 
 // droppedAtOnce is how many jobs go at once at most: more than come, so that what is

@@ -207,5 +207,6 @@ func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 	if err := tx.write(ctx, `DELETE FROM lineage WHERE deployment_id = $1 AND `+in, list); err != nil {
 		return err
 	}
-	return tx.showTickets(ctx, tickets)
+	_, err = tx.ShowTickets(ctx, tickets)
+	return err
 }

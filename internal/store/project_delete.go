@@ -40,6 +40,11 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	if err := tx.dropRunsOf(ctx, id); err != nil {
 		return err
 	}
+	tickets, err := many(ctx, tx, scalar[int64], `SELECT DISTINCT t.ticket_id FROM ticket_finding t JOIN lineage l ON l.deployment_id = t.deployment_id AND l.id = t.lineage_id
+		WHERE t.deployment_id = $1 AND l.project_id = $2`, id)
+	if err != nil {
+		return err
+	}
 	const (
 		ofProject   = ` WHERE deployment_id = $1 AND project_id = $2`
 		inventories = ` WHERE deployment_id = $1 AND inventory_id IN (SELECT id FROM inventory` + ofProject + `)`
@@ -57,6 +62,9 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 		if err := tx.write(ctx, `DELETE FROM `+rows, id); err != nil {
 			return err
 		}
+	}
+	if _, err := tx.ShowTickets(ctx, tickets); err != nil {
+		return err
 	}
 	if err := tx.reassign(ctx, "repository", id, 0); err != nil { // its repository may become another one
 		return err

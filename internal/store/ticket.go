@@ -86,7 +86,7 @@ func (tx *Tx) TicketPage(ctx context.Context, q TicketQuery) (list []redoubt.Tic
 	for i, t := range list {
 		ids[i] = t.ID
 	}
-	found, err := tx.ticketFindings(ctx, ids, q.Globs)
+	found, err := tx.FindingsOfTickets(ctx, ids, q.Globs)
 	about = map[int64][]redoubt.TicketFinding{}
 	for _, f := range found {
 		about[f.TicketID] = append(about[f.TicketID], f)
@@ -96,11 +96,11 @@ func (tx *Tx) TicketPage(ctx context.Context, q TicketQuery) (list []redoubt.Tic
 
 // TicketFindings lists what a ticket is about, by id, of projects that the globs allow.
 func (tx *Tx) TicketFindings(ctx context.Context, id int64, globs redoubt.ProjectGlobs) ([]redoubt.TicketFinding, error) {
-	return tx.ticketFindings(ctx, []int64{id}, globs)
+	return tx.FindingsOfTickets(ctx, []int64{id}, globs)
 }
 
-// ticketFindings is TicketFindings of several tickets.
-func (tx *Tx) ticketFindings(ctx context.Context, ids []int64, globs redoubt.ProjectGlobs) (list []redoubt.TicketFinding, err error) {
+// FindingsOfTickets is TicketFindings of several tickets.
+func (tx *Tx) FindingsOfTickets(ctx context.Context, ids []int64, globs redoubt.ProjectGlobs) (list []redoubt.TicketFinding, err error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -134,13 +134,7 @@ func (tx *Tx) TicketsOfLineages(ctx context.Context, lineages []int64) (map[int6
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	in, arg = tx.in("id", 2, ids)
-	byID := map[int64]redoubt.Ticket{}
-	err = each(ctx, tx, func(r row) error {
-		t, err := scanTicket(r)
-		byID[t.ID] = t
-		return err
-	}, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND `+in, arg)
+	byID, err := tx.ticketsByID(ctx, ids)
 	found := make(map[int64]redoubt.Ticket, len(of))
 	for lineage, ticket := range of {
 		found[lineage] = byID[ticket]
@@ -148,27 +142,69 @@ func (tx *Tx) TicketsOfLineages(ctx context.Context, lineages []int64) (map[int6
 	return found, err
 }
 
-// AddTicket stores a ticket, whose id and making it sets.
-func (tx *Tx) AddTicket(ctx context.Context, t redoubt.Ticket) (redoubt.Ticket, error) {
-	var err error
-	if t.ID, err = tx.newID(ctx, seqConnection); err != nil {
-		return t, err
+// ticketsByID finds tickets; unknown ones are not in the answer.
+func (tx *Tx) ticketsByID(ctx context.Context, ids []int64) (map[int64]redoubt.Ticket, error) {
+	in, arg := tx.in("id", 2, ids)
+	list, err := many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND `+in, arg)
+	byID := make(map[int64]redoubt.Ticket, len(list))
+	for _, t := range list {
+		byID[t.ID] = t
 	}
-	t.CreatedAt, t.CreatedBy = tx.now, tx.actor
-	tx.audit("ticket.create", subject("ticket", t.ID), nil, imageOfTicket(t))
-	return t, tx.insert(ctx, `ticket (deployment_id, `+ticketColumns+`)`, [][]any{{
-		t.ID, int64(t.State), t.URL, t.Slug, t.ConnectionID, t.Project, t.Key, t.Marker, t.Problem, t.CreatedAt, encoded(t.CreatedBy), t.CheckedAt,
-	}}, "")
+	return byID, err
+}
+
+// AddTickets stores tickets, whose ids and making it sets.
+func (tx *Tx) AddTickets(ctx context.Context, list []redoubt.Ticket) ([]redoubt.Ticket, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	ids, err := tx.newIDs(ctx, seqConnection, len(list))
+	if err != nil {
+		return nil, err
+	}
+	added, rows := make([]redoubt.Ticket, len(list)), make([][]any, len(list))
+	for i, t := range list {
+		t.ID, t.CreatedAt, t.CreatedBy = ids[i], tx.now, tx.actor
+		tx.audit("ticket.create", subject("ticket", t.ID), nil, imageOfTicket(t))
+		added[i] = t
+		rows[i] = []any{t.ID, int64(t.State), t.URL, t.Slug, t.ConnectionID, t.Project, t.Key, t.Marker, t.Problem, t.CreatedAt, encoded(t.CreatedBy), t.CheckedAt}
+	}
+	return added, tx.insert(ctx, `ticket (deployment_id, `+ticketColumns+`)`, rows, "")
 }
 
 // UpdateTicket writes what is known of a ticket by now. An unknown one is
 // redoubt.ErrNotFound.
 func (tx *Tx) UpdateTicket(ctx context.Context, t redoubt.Ticket) error {
-	before, err := tx.Ticket(ctx, t.ID)
+	return tx.UpdateTickets(ctx, []redoubt.Ticket{t})
+}
+
+// UpdateTickets is UpdateTicket of several.
+func (tx *Tx) UpdateTickets(ctx context.Context, list []redoubt.Ticket) error {
+	if len(list) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(list))
+	for i, t := range list {
+		ids[i] = t.ID
+	}
+	before, err := tx.ticketsByID(ctx, ids)
 	if err != nil {
 		return err
 	}
-	tx.audit("ticket.update", subject("ticket", t.ID), imageOfTicket(before), imageOfTicket(t))
+	for _, t := range list {
+		was, there := before[t.ID]
+		if !there {
+			return fmt.Errorf("ticket %d: %w", t.ID, redoubt.ErrNotFound)
+		}
+		tx.audit("ticket.update", subject("ticket", t.ID), imageOfTicket(was), imageOfTicket(t))
+		if err := tx.writeTicket(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) writeTicket(ctx context.Context, t redoubt.Ticket) error {
 	return tx.write(ctx, `UPDATE ticket SET state = $3, url = $4, slug = $5, connection_id = $6, project = $7, tracker_key = $8, problem = $9, checked_at = $10, marker = $11
 		WHERE deployment_id = $1 AND id = $2`, t.ID, int64(t.State), t.URL, t.Slug, t.ConnectionID, t.Project, t.Key, t.Problem, t.CheckedAt, t.Marker)
 }
@@ -179,12 +215,22 @@ func (tx *Tx) DeleteTicket(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	for _, rows := range []string{`ticket_finding WHERE deployment_id = $1 AND ticket_id = $2`, `ticket WHERE deployment_id = $1 AND id = $2`} {
-		if err := tx.write(ctx, `DELETE FROM `+rows, id); err != nil {
+	return tx.forgetTickets(ctx, []redoubt.Ticket{t})
+}
+
+// forgetTickets deletes tickets and what they are about.
+func (tx *Tx) forgetTickets(ctx context.Context, list []redoubt.Ticket) error {
+	ids := make([]int64, len(list))
+	for i, t := range list {
+		ids[i] = t.ID
+		tx.audit("ticket.delete", subject("ticket", t.ID), imageOfTicket(t), nil)
+	}
+	for table, column := range map[string]string{"ticket_finding": "ticket_id", "ticket": "id"} {
+		in, arg := tx.in(column, 2, ids)
+		if err := tx.write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, arg); err != nil {
 			return err
 		}
 	}
-	tx.audit("ticket.delete", subject("ticket", id), imageOfTicket(t), nil)
 	return nil
 }
 
@@ -198,14 +244,14 @@ func (tx *Tx) AddTicketFindings(ctx context.Context, list []redoubt.TicketFindin
 	return tx.insert(ctx, `ticket_finding (deployment_id, ticket_id, finding_id, lineage_id)`, rows, `ON CONFLICT (deployment_id, lineage_id) DO UPDATE SET ticket_id = excluded.ticket_id, finding_id = excluded.finding_id`)
 }
 
-// DropTicketFindings has lineages be about no ticket any more, but for the one to keep (0
-// keeps none), and returns what they were about.
-func (tx *Tx) DropTicketFindings(ctx context.Context, lineages []int64, keep int64) ([]redoubt.TicketFinding, error) {
-	in, arg := tx.in("lineage_id", 3, lineages)
+// DropTicketFindings has lineages be about no ticket any more, and returns what they were
+// about.
+func (tx *Tx) DropTicketFindings(ctx context.Context, lineages []int64) ([]redoubt.TicketFinding, error) {
+	in, arg := tx.in("lineage_id", 2, lineages)
 	tx.session.wrote = true
 	return many(ctx, tx, func(r row) (f redoubt.TicketFinding, err error) {
 		return f, r.Scan(&f.TicketID, &f.FindingID, &f.LineageID)
-	}, `DELETE FROM ticket_finding WHERE deployment_id = $1 AND ticket_id <> $2 AND `+in+` RETURNING ticket_id, finding_id, lineage_id`, keep, arg)
+	}, `DELETE FROM ticket_finding WHERE deployment_id = $1 AND `+in+` RETURNING ticket_id, finding_id, lineage_id`, arg)
 }
 
 // StaleTickets lists tickets of a connection that were created, are about something, and
@@ -245,19 +291,26 @@ func (tx *Tx) PutTicketSetting(ctx context.Context, s redoubt.TicketSetting) err
 	return tx.insert(ctx, `ticket_setting (deployment_id, setting_json)`, [][]any{{encoded(s)}}, `ON CONFLICT (deployment_id) DO UPDATE SET setting_json = excluded.setting_json`)
 }
 
-// QueueTicket has a ticket created in its tracker.
-func (tx *Tx) QueueTicket(ctx context.Context, id int64) error {
-	serial, err := tx.newID(ctx, seqConnection)
+// QueueTickets has tickets created in their trackers.
+func (tx *Tx) QueueTickets(ctx context.Context, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	serials, err := tx.newIDs(ctx, seqConnection, len(ids))
 	if err != nil {
 		return err
 	}
-	input, err := json.Marshal(TicketOrder{id})
-	if err != nil {
-		return err
+	jobs := make([]redoubt.Job, len(ids))
+	for i, id := range ids {
+		input, err := json.Marshal(TicketOrder{id})
+		if err != nil {
+			return err
+		}
+		jobs[i] = redoubt.Job{Kind: TicketJob, Token: fmt.Sprintf("ticket:%d", serials[i]), Input: input}
 	}
 	if err := tx.dropEnded(ctx, TicketJob, tx.now.Add(-tellKept)); err != nil {
 		return err
 	}
-	_, err = tx.insertJob(ctx, redoubt.Job{Kind: TicketJob, Token: fmt.Sprintf("ticket:%d", serial), Input: input}, requesterOf(tx.actor), "")
+	_, err = tx.insertJobs(ctx, jobs, dueAtOnce, requesterOf(tx.actor), "")
 	return err
 }

@@ -49,51 +49,77 @@ func (tx *Tx) dropDoubleTickets(ctx context.Context, pairs [][2]int64) (tickets 
 	return slices.Compact(tickets), tx.write(ctx, `DELETE FROM ticket_finding WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// ShowTicket has the lineages that a ticket is about show it in their annotations, once it
-// is created, and returns those that showed none or another. A finding names those of its
-// own project beside it: who sees that one need not see others. A ticket that is about
-// nothing, and in no tracker, is nothing any more and is deleted.
-func (tx *Tx) ShowTicket(ctx context.Context, id int64) (fresh []int64, err error) {
-	t, err := tx.Ticket(ctx, id)
+// MaxBareTickets is how many tickets that we made, and that are about nothing any more, a
+// deployment keeps.
+const MaxBareTickets = 1000
+
+// ShowTickets has the lineages that tickets are about show them in their annotations, once
+// they are created, and returns those that showed none or another, by ticket. A finding
+// names those of its own project beside it: who sees that one need not see others.
+//
+// A ticket that is about nothing is nothing any more and is deleted, unless it is in a
+// tracker because we made it: of these the newest stay.
+func (tx *Tx) ShowTickets(ctx context.Context, ids []int64) (fresh map[int64][]int64, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	tickets, err := tx.ticketsByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	about, err := tx.TicketFindings(ctx, id, nil)
-	switch {
-	case err != nil:
+	about, err := tx.FindingsOfTickets(ctx, ids, nil)
+	if err != nil {
 		return nil, err
-	case len(about) == 0 && !t.Created():
-		return nil, tx.DeleteTicket(ctx, id)
 	}
-	ids := map[int64][]int64{} // findings, by project
+	type beside struct{ ticket, project int64 }
+	findings, of := map[beside][]int64{}, map[int64]redoubt.TicketFinding{}
 	for _, f := range about {
-		ids[f.ProjectID] = append(ids[f.ProjectID], f.FindingID)
+		of[f.LineageID] = f
+		at := beside{f.TicketID, f.ProjectID}
+		findings[at] = append(findings[at], f.FindingID)
+	}
+	fresh = map[int64][]int64{}
+	err = tx.AnnotateAll(ctx, slices.Sorted(maps.Keys(of)), func(lineage int64, a *redoubt.Annotations) {
+		f, was := of[lineage], a.ExternalTicket
+		t := tickets[f.TicketID]
+		if !t.Created() {
+			a.ExternalTicket = nil
+			return
+		}
+		if was == nil || was.ID != t.ID {
+			fresh[t.ID] = append(fresh[t.ID], lineage)
+		}
+		a.ExternalTicket = &redoubt.ExternalTicket{
+			ExternalSlug: t.Slug, ID: t.ID, LinkedIssueIDs: slices.Compact(findings[beside{t.ID, f.ProjectID}]), URL: t.URL,
+		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	for _, f := range about {
-		var is *redoubt.ExternalTicket
-		if t.Created() {
-			is = &redoubt.ExternalTicket{ExternalSlug: t.Slug, ID: t.ID, LinkedIssueIDs: slices.Compact(ids[f.ProjectID]), URL: t.URL}
-		}
-		err := tx.Annotate(ctx, f.LineageID, func(a *redoubt.Annotations) {
-			if was := a.ExternalTicket; is != nil && (was == nil || was.ID != t.ID) {
-				fresh = append(fresh, f.LineageID)
-			}
-			a.ExternalTicket = is
-		})
-		if err != nil {
-			return nil, err
-		}
+		delete(tickets, f.TicketID)
 	}
-	return fresh, nil
+	return fresh, tx.dropBare(ctx, slices.Collect(maps.Values(tickets)))
 }
 
-func (tx *Tx) showTickets(ctx context.Context, ids []int64) error {
-	for _, id := range ids {
-		if _, err := tx.ShowTicket(ctx, id); err != nil {
+// dropBare deletes tickets that are about nothing, but for those that we made and that are
+// in their trackers, of which the newest stay.
+func (tx *Tx) dropBare(ctx context.Context, bare []redoubt.Ticket) error {
+	if len(bare) == 0 {
+		return nil
+	}
+	made := func(t redoubt.Ticket) bool { return t.Created() && t.Marker != "" }
+	var old []redoubt.Ticket
+	if slices.ContainsFunc(bare, made) {
+		var err error
+		old, err = many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND url <> '' AND marker <> ''
+			AND NOT EXISTS (SELECT 1 FROM ticket_finding f WHERE f.deployment_id = ticket.deployment_id AND f.ticket_id = ticket.id)
+			ORDER BY id DESC LIMIT $3 OFFSET $2`, MaxBareTickets, int64(maxArgs))
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return tx.forgetTickets(ctx, append(slices.DeleteFunc(bare, made), old...))
 }
 
 // mergeTickets has tickets name the findings that stay, and the findings of the project
@@ -122,7 +148,8 @@ func (m *projectMerge) mergeTickets(ctx context.Context) error {
 		}
 	}
 	slices.Sort(tickets)
-	return m.showTickets(ctx, slices.Compact(tickets))
+	_, err = m.ShowTickets(ctx, slices.Compact(tickets))
+	return err
 }
 
 // checkTickets holds that findings show the tickets that they are linked to, and no others.

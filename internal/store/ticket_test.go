@@ -108,10 +108,12 @@ func TestTicketsOutliveProjectsAndConnections(t *testing.T) {
 			stale, err := tx.StaleTickets(ctx, c.ID, tx.Now(), 10)
 			d.check(err)
 			same(t, "one about nothing", slices.ContainsFunc(stale, func(t redoubt.Ticket) bool { return t.ID == nothing.Ticket.ID }), false)
+			if _, err := tx.Ticket(ctx, nothing.Ticket.ID); !errors.Is(err, redoubt.ErrNotFound) {
+				t.Errorf("a ticket that was linked by its address, about nothing: %v", err)
+			}
 			read := linked.Ticket
 			read.State, read.Problem = redoubt.TicketClosed, "odd"
-			d.check(tx.UpdateTicket(ctx, read))
-			return tx.DeleteTicket(ctx, nothing.Ticket.ID)
+			return tx.UpdateTicket(ctx, read)
 		})
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteConnection(ctx, c.ID) })
 		alone := d.ticket(linked.Ticket.ID)

@@ -91,6 +91,11 @@ func (tx *Tx) setTriage(ctx context.Context, t redoubt.Triage, ids []int64) erro
 	return err
 }
 
+// AddTriageNotes appends events to the trails of lineages that leave their triage as it is.
+func (tx *Tx) AddTriageNotes(ctx context.Context, events []redoubt.TriageEvent) error {
+	return tx.addTriageEvents(ctx, events)
+}
+
 func (tx *Tx) addTriageEvents(ctx context.Context, events []redoubt.TriageEvent) error {
 	ids, err := tx.newIDs(ctx, seqTriageEvent, len(events))
 	if err != nil {

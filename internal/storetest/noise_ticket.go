@@ -13,12 +13,12 @@ func noisyTicket(ctx context.Context, tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	t, err := tx.AddTicket(ctx, redoubt.Ticket{State: redoubt.TicketOpen, URL: "https://tracker.example/browse/SEC-1", Slug: "SEC-1", Project: "SEC", Key: "SEC-1"})
+	added, err := tx.AddTickets(ctx, []redoubt.Ticket{{State: redoubt.TicketOpen, URL: "https://tracker.example/browse/SEC-1", Slug: "SEC-1", Project: "SEC", Key: "SEC-1"}})
 	if err != nil {
 		return err
 	}
 	for _, f := range found {
-		if err := tx.AddTicketFindings(ctx, []redoubt.TicketFinding{{TicketID: t.ID, FindingID: f.ID, LineageID: f.LineageID}}); err != nil {
+		if err := tx.AddTicketFindings(ctx, []redoubt.TicketFinding{{TicketID: added[0].ID, FindingID: f.ID, LineageID: f.LineageID}}); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func Link(ctx context.Context, s Store, to Target, findings []redoubt.Finding) (
 	if out.Ticket, err = target(ctx, s, to); err != nil {
 		return out, err
 	}
-	out.Replaced, err = attach(ctx, s, out.Ticket, findings)
+	out.Replaced, err = attach(ctx, s, map[int64][]redoubt.Finding{out.Ticket.ID: findings})
 	for _, f := range findings {
 		out.IDs = append(out.IDs, f.ID)
 	}
@@ -73,9 +74,13 @@ func target(ctx context.Context, s Store, to Target) (redoubt.Ticket, error) {
 	}
 	switch {
 	case fresh:
-		return s.AddTicket(ctx, t)
+		added, err := s.AddTickets(ctx, []redoubt.Ticket{t})
+		if err != nil {
+			return t, err
+		}
+		return added[0], nil
 	case t != before:
-		return t, s.UpdateTicket(ctx, t)
+		return t, s.UpdateTickets(ctx, []redoubt.Ticket{t})
 	}
 	return t, nil
 }
@@ -140,48 +145,57 @@ func reach(ctx context.Context, s Store, t *redoubt.Ticket, globs redoubt.Projec
 	return nil
 }
 
-// attach has a ticket be about findings, and no other ticket about them, and returns
-// those that another one was about.
-func attach(ctx context.Context, s Store, t redoubt.Ticket, findings []redoubt.Finding) (replaced []int64, err error) {
-	before, err := s.TicketFindings(ctx, t.ID, nil)
+// attach has tickets be about findings, and no other tickets about these, and returns
+// those that another one was about. No lineage is given for two tickets.
+func attach(ctx context.Context, s Store, to map[int64][]redoubt.Finding) (replaced []int64, err error) {
+	before, err := s.FindingsOfTickets(ctx, slices.Sorted(maps.Keys(to)), nil)
 	if err != nil {
 		return nil, err
 	}
-	had := map[int64]bool{}
+	has, count := map[int64]int64{}, map[int64]int{} // the ticket of a lineage; the findings of a ticket
 	for _, f := range before {
-		had[f.LineageID] = true
+		has[f.LineageID] = f.TicketID
+		count[f.TicketID]++
 	}
 	var fresh []redoubt.TicketFinding
-	lineages := lineagesOf(findings)
-	seen := map[int64]bool{}
-	for _, f := range findings {
-		if !had[f.LineageID] && !seen[f.LineageID] {
-			fresh = append(fresh, redoubt.TicketFinding{TicketID: t.ID, FindingID: f.ID, LineageID: f.LineageID, ProjectID: f.ProjectID})
+	var lineages []int64
+	for _, id := range slices.Sorted(maps.Keys(to)) {
+		for _, f := range to[id] {
+			if has[f.LineageID] == id {
+				continue
+			}
+			has[f.LineageID] = id
+			count[id]++
+			lineages = append(lineages, f.LineageID)
+			fresh = append(fresh, redoubt.TicketFinding{TicketID: id, FindingID: f.ID, LineageID: f.LineageID, ProjectID: f.ProjectID})
 		}
-		seen[f.LineageID] = true
+		if count[id] > redoubt.MaxTicketFindings { // of which the caller may see some alone
+			return nil, redoubt.Invalid("issue_ids", "the ticket would be about more than %d findings", redoubt.MaxTicketFindings)
+		}
 	}
-	if len(before)+len(fresh) > redoubt.MaxTicketFindings { // of which the caller may see some alone
-		return nil, redoubt.Invalid("issue_ids", "the ticket would be about more than %d findings", redoubt.MaxTicketFindings)
-	}
-	dropped, err := s.DropTicketFindings(ctx, lineages, t.ID)
+	dropped, err := s.DropTicketFindings(ctx, lineages)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.AddTicketFindings(ctx, fresh); err != nil {
 		return nil, err
 	}
-	left := map[int64]bool{}
 	for _, f := range dropped {
 		replaced = append(replaced, f.FindingID)
-		left[f.TicketID] = true
 	}
 	slices.Sort(replaced)
-	for id := range left {
-		if _, err := s.ShowTicket(ctx, id); err != nil {
-			return nil, err
-		}
+	_, err = s.ShowTickets(ctx, ticketsOf(dropped))
+	return slices.Compact(replaced), err
+}
+
+// ticketsOf are those that findings were linked to, ascending.
+func ticketsOf(list []redoubt.TicketFinding) []int64 {
+	ids := make([]int64, len(list))
+	for i, f := range list {
+		ids[i] = f.TicketID
 	}
-	return slices.Compact(replaced), nil
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 func lineagesOf(findings []redoubt.Finding) []int64 {
@@ -196,25 +210,32 @@ func lineagesOf(findings []redoubt.Finding) []int64 {
 // Show has the findings of a ticket show it, once it is created, with a line in the trail
 // of each that did not.
 func Show(ctx context.Context, s Store, t redoubt.Ticket) error {
-	fresh, err := s.ShowTicket(ctx, t.ID)
+	fresh, err := s.ShowTickets(ctx, []int64{t.ID})
 	if err != nil {
 		return err
 	}
-	known, err := s.Lineages(ctx, fresh)
+	notes := map[int64]string{}
+	for _, lineage := range fresh[t.ID] {
+		notes[lineage] = "Linked to " + t.Slug + " (" + t.URL + ")"
+	}
+	known, err := s.Lineages(ctx, fresh[t.ID])
 	if err != nil {
 		return err
 	}
-	return tell(ctx, s, known, fresh, "Linked to "+t.Slug+" ("+t.URL+")")
+	return tell(ctx, s, known, notes)
 }
 
-// tell writes a line into the trails of lineages, whose triage stays.
-func tell(ctx context.Context, s Store, known map[int64]redoubt.Lineage, lineages []int64, text string) error {
-	events := make([]redoubt.TriageEvent, len(lineages))
-	for i, id := range lineages {
+// tell writes lines into the trails of lineages, whose triage stays.
+func tell(ctx context.Context, s Store, known map[int64]redoubt.Lineage, notes map[int64]string) error {
+	var events []redoubt.TriageEvent
+	for _, id := range slices.Sorted(maps.Keys(notes)) {
 		is := known[id].Triage
-		events[i] = redoubt.TriageEvent{LineageID: id, At: s.Now(), By: s.Actor(), Before: is, After: is, Note: text}
+		events = append(events, redoubt.TriageEvent{LineageID: id, At: s.Now(), By: s.Actor(), Before: is, After: is, Note: notes[id]})
 	}
-	return s.UpdateTriage(ctx, events)
+	if len(events) == 0 {
+		return nil
+	}
+	return s.AddTriageNotes(ctx, events)
 }
 
 // Unlink has findings be about no ticket any more, and returns those that were, ascending.
@@ -225,32 +246,26 @@ func Unlink(ctx context.Context, s Store, findings []redoubt.Finding) (unlinked 
 	if err != nil {
 		return nil, err
 	}
-	dropped, err := s.DropTicketFindings(ctx, lineages, 0)
+	dropped, err := s.DropTicketFindings(ctx, lineages)
 	if err != nil {
 		return nil, err
 	}
-	was := map[int64]bool{}
-	for _, f := range dropped {
-		was[f.TicketID] = true
-	}
-	bare := map[int64]bool{}
+	bare, notes := map[int64]bool{}, map[int64]string{}
 	for _, f := range dropped {
 		bare[f.LineageID] = true
-		shown := known[f.LineageID].Annotations.ExternalTicket
-		if shown == nil { // it was asked for, and is not there yet
-			continue
-		}
-		if err := s.Annotate(ctx, f.LineageID, func(a *redoubt.Annotations) { a.ExternalTicket = nil }); err != nil {
-			return nil, err
-		}
-		if err := tell(ctx, s, known, []int64{f.LineageID}, "No longer linked to "+shown.ExternalSlug+" ("+shown.URL+")"); err != nil {
-			return nil, err
+		if shown := known[f.LineageID].Annotations.ExternalTicket; shown != nil { // else it was asked for, and is not there yet
+			notes[f.LineageID] = "No longer linked to " + shown.ExternalSlug + " (" + shown.URL + ")"
 		}
 	}
-	for id := range was {
-		if _, err := s.ShowTicket(ctx, id); err != nil {
-			return nil, err
-		}
+	err = s.AnnotateAll(ctx, slices.Sorted(maps.Keys(notes)), func(_ int64, a *redoubt.Annotations) { a.ExternalTicket = nil })
+	if err != nil {
+		return nil, err
+	}
+	if err := tell(ctx, s, known, notes); err != nil {
+		return nil, err
+	}
+	if _, err := s.ShowTickets(ctx, ticketsOf(dropped)); err != nil {
+		return nil, err
 	}
 	for _, f := range findings {
 		if bare[f.LineageID] {

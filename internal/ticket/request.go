@@ -72,6 +72,7 @@ func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 		return out, err
 	}
 	again, fresh := byFailed(open, had)
+	var asked []request
 	for _, group := range append(again, grouped(fresh, r.Group)...) {
 		was := had[group[0].LineageID]
 		at, err := r.place(ctx, where, group[0].ProjectID, was)
@@ -83,13 +84,16 @@ func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 		if err != nil {
 			return out, err
 		}
-		id, err := request(ctx, s, at, group, was)
-		if err != nil {
-			return out, err
-		}
-		out.Requested = append(out.Requested, Group{IDs: ids, TicketID: id})
+		asked = append(asked, requested(at, group, was))
 	}
-	return out, nil
+	if len(asked) == 0 {
+		return out, nil
+	}
+	tickets, err := store(ctx, s, asked)
+	for i, id := range tickets {
+		out.Requested = append(out.Requested, Group{IDs: idsOf(asked[i].about), TicketID: id})
+	}
+	return out, err
 }
 
 // newest takes as many findings as a limit allows, newest first, and the ids of the others.
@@ -127,12 +131,16 @@ func grouped(findings []redoubt.Finding, byRule bool) (groups [][]redoubt.Findin
 		project, lineage int64
 		rule             string
 	}
-	at := map[key]int{}
+	at, of := map[key]int{}, map[int64]key{}
 	for _, f := range findings {
 		k := key{project: f.ProjectID, lineage: f.LineageID}
 		if byRule {
 			k = key{project: f.ProjectID, rule: f.RuleName}
 		}
+		if first, met := of[f.LineageID]; met { // which has one ticket, whatever finds it on another ref
+			k = first
+		}
+		of[f.LineageID] = k
 		i, there := at[k]
 		if !there {
 			i = len(groups)
@@ -152,28 +160,56 @@ func idsOf(findings []redoubt.Finding) []int64 {
 	return ids
 }
 
-// request keeps a ticket that is to be created, or has one tried again that could not be.
-// In another place that one gets another mark: nobody looks for the first there.
-func request(ctx context.Context, s Store, at redoubt.Ticket, group []redoubt.Finding, was redoubt.Ticket) (int64, error) {
+// request is a ticket that is to be created, and what it is about.
+type request struct {
+	ticket redoubt.Ticket // without an id: a new one
+	about  []redoubt.Finding
+}
+
+// requested is a request for a ticket in a place, or for one to be tried again that could
+// not be created. In another place that one gets another mark: nobody looks for the first
+// there.
+func requested(at redoubt.Ticket, about []redoubt.Finding, was redoubt.Ticket) request {
 	at.State, at.Marker = redoubt.TicketRequested, "redoubt-"+strings.ToLower(rand.Text())
-	var err error
-	t := was
 	if was.ID == 0 {
-		t, err = s.AddTicket(ctx, at)
-	} else {
-		if at.ConnectionID != was.ConnectionID || at.Project != was.Project {
-			t.Marker = at.Marker
+		return request{at, about}
+	}
+	if at.ConnectionID == was.ConnectionID && at.Project == was.Project {
+		at.Marker = was.Marker
+	}
+	was.State, was.Problem, was.ConnectionID, was.Project, was.Marker = at.State, "", at.ConnectionID, at.Project, at.Marker
+	return request{was, about}
+}
+
+// store keeps what is asked for, and has it created. It returns the tickets.
+func store(ctx context.Context, s Store, asked []request) ([]int64, error) {
+	var fresh, again []redoubt.Ticket
+	for _, r := range asked {
+		if r.ticket.ID == 0 {
+			fresh = append(fresh, r.ticket)
+		} else {
+			again = append(again, r.ticket)
 		}
-		t.State, t.Problem, t.ConnectionID, t.Project = redoubt.TicketRequested, "", at.ConnectionID, at.Project
-		err = s.UpdateTicket(ctx, t)
 	}
-	if err == nil {
-		_, err = attach(ctx, s, t, group)
+	added, err := s.AddTickets(ctx, fresh)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = s.QueueTicket(ctx, t.ID)
+	if err := s.UpdateTickets(ctx, again); err != nil {
+		return nil, err
 	}
-	return t.ID, err
+	ids, about := make([]int64, len(asked)), map[int64][]redoubt.Finding{}
+	for i, r := range asked {
+		if r.ticket.ID == 0 {
+			r.ticket, added = added[0], added[1:]
+		}
+		ids[i] = r.ticket.ID
+		about[ids[i]] = r.about
+	}
+	if _, err := attach(ctx, s, about); err != nil {
+		return nil, err
+	}
+	return ids, s.QueueTickets(ctx, ids)
 }
 
 // TellsEverybody reports whether an issue of a repository would tell everybody, and nobody
@@ -189,7 +225,7 @@ func PublicReason(project string) string {
 
 // Created notes that a ticket is in its tracker, and has its findings show it.
 func Created(ctx context.Context, s Store, t redoubt.Ticket) error {
-	if err := s.UpdateTicket(ctx, t); err != nil {
+	if err := s.UpdateTickets(ctx, []redoubt.Ticket{t}); err != nil {
 		return fmt.Errorf("note a ticket: %w", err)
 	}
 	return Show(ctx, s, t)

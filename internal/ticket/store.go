@@ -12,17 +12,18 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// Store is what tickets need of one transaction of one deployment.
+// Store is what tickets need of one transaction of one deployment. Its methods take
+// lists, so that what is asked of a database does not grow with them.
 type Store interface {
 	// Now is the commit's clock value, Actor who the transaction acts for.
 	Now() time.Time
 	Actor() redoubt.Actor
 	// Lineages reads lineages by id.
 	Lineages(ctx context.Context, ids []int64) (map[int64]redoubt.Lineage, error)
-	// UpdateTriage appends to the trails of lineages.
-	UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error
-	// Annotate changes what no scanner brings of a lineage.
-	Annotate(ctx context.Context, lineageID int64, edit func(*redoubt.Annotations)) error
+	// AddTriageNotes appends to the trails of lineages, whose triage stays.
+	AddTriageNotes(ctx context.Context, events []redoubt.TriageEvent) error
+	// AnnotateAll changes what no scanner brings of lineages.
+	AnnotateAll(ctx context.Context, lineages []int64, edit func(lineage int64, a *redoubt.Annotations)) error
 	// Connections lists the deployment's connections.
 	Connections(ctx context.Context) ([]redoubt.Connection, error)
 	// RepositoriesOf finds the repositories that projects are, by project; Repositories what
@@ -39,16 +40,17 @@ type Store interface {
 	TicketFindings(ctx context.Context, id int64, globs redoubt.ProjectGlobs) ([]redoubt.TicketFinding, error)
 	// TicketsOfLineages finds the tickets of lineages, by lineage.
 	TicketsOfLineages(ctx context.Context, lineages []int64) (map[int64]redoubt.Ticket, error)
-	AddTicket(ctx context.Context, t redoubt.Ticket) (redoubt.Ticket, error)
-	UpdateTicket(ctx context.Context, t redoubt.Ticket) error
+	// FindingsOfTickets is TicketFindings of several tickets.
+	FindingsOfTickets(ctx context.Context, ids []int64, globs redoubt.ProjectGlobs) ([]redoubt.TicketFinding, error)
+	AddTickets(ctx context.Context, list []redoubt.Ticket) ([]redoubt.Ticket, error)
+	UpdateTickets(ctx context.Context, list []redoubt.Ticket) error
 	DeleteTicket(ctx context.Context, id int64) error
 	AddTicketFindings(ctx context.Context, list []redoubt.TicketFinding) error
-	// DropTicketFindings has lineages be about no ticket but the one to keep, and returns
-	// what they were about.
-	DropTicketFindings(ctx context.Context, lineages []int64, keep int64) ([]redoubt.TicketFinding, error)
-	// ShowTicket has the findings of a ticket show it, and returns the lineages that did not.
-	// One that is about nothing and in no tracker is deleted.
-	ShowTicket(ctx context.Context, id int64) (fresh []int64, err error)
-	// QueueTicket has a ticket created in its tracker.
-	QueueTicket(ctx context.Context, id int64) error
+	// DropTicketFindings has lineages be about no ticket, and returns what they were about.
+	DropTicketFindings(ctx context.Context, lineages []int64) ([]redoubt.TicketFinding, error)
+	// ShowTickets has the findings of tickets show them, and returns the lineages that did
+	// not, by ticket. Tickets that are about nothing are deleted, but for some that we made.
+	ShowTickets(ctx context.Context, ids []int64) (fresh map[int64][]int64, err error)
+	// QueueTickets has tickets created in their trackers.
+	QueueTickets(ctx context.Context, ids []int64) error
 }

@@ -1,0 +1,114 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/ticket"
+)
+
+// tickets counts those that are kept.
+func (d tenant) tickets() (n int) {
+	d.t.Helper()
+	d.view(func(ctx context.Context, tx *store.Tx) error {
+		list, _, _, err := tx.TicketPage(ctx, store.TicketQuery{Limit: 10000})
+		n = len(list)
+		return err
+	})
+	return n
+}
+
+// TestTicketsAboutNothingEnd links one finding to many addresses in turn, has the project of
+// a linked one deleted, and unlinks tickets that were made.
+func TestTicketsAboutNothingEnd(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		f := d.written(d.findings(d.project("acme/one"), 1, nil))
+		for i := range 30 {
+			d.link(fmt.Sprint("https://tracker.example/browse/SEC-", i+1), f...)
+		}
+		same(t, "after 30 links", d.tickets(), 1)
+		d.update(func(ctx context.Context, tx *store.Tx) error { _, err := ticket.Unlink(ctx, tx, f); return err })
+		same(t, "unlinked", d.tickets(), 0)
+		gone := d.project("acme/two")
+		d.link(sec1, d.written(d.findings(gone, 1, nil))...)
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, gone.ID) })
+		same(t, "its project deleted", d.tickets(), 0)
+
+		var made []redoubt.Ticket
+		for i := range store.MaxBareTickets + 5 {
+			made = append(made, redoubt.Ticket{
+				State: redoubt.TicketOpen, URL: fmt.Sprint("https://git.example/acme/one/issues/", i+1), Slug: "x", Marker: fmt.Sprint("redoubt-", i),
+			})
+		}
+		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			made, err = tx.AddTickets(ctx, made)
+			return err
+		})
+		d.link(made[len(made)-1].URL, f...)
+		d.update(func(ctx context.Context, tx *store.Tx) error { _, err := ticket.Unlink(ctx, tx, f); return err })
+		same(t, "made, and about nothing", d.tickets(), store.MaxBareTickets)
+		d.ticket(made[len(made)-1].ID) // the newest stay
+	})
+}
+
+// TestTicketsTakeAHandfulOfRoundTrips bounds how often links wait for a database far away:
+// no more for 50 findings, each of which had another ticket and another triage, than for two.
+func TestTicketsTakeAHandfulOfRoundTrips(t *testing.T) {
+	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
+	s := storetest.Open(t, config)
+	d := newTenant(t, s)
+	private := told("1", "acme/private")
+	private.Private = true
+	p := d.take(d.tell(d.connection("gitea"), private)[0])
+	all := d.written(d.findings(p, 60, func(i int, w *redoubt.FindingWrite) { w.RuleName = fmt.Sprint("rule-", i) }))
+	d.update(func(ctx context.Context, tx *store.Tx) error {
+		for i, f := range all {
+			after := redoubt.Triage{State: redoubt.TriageReviewing, Comment: fmt.Sprint("reason ", i)}
+			if err := tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), After: after}}); err != nil {
+				return err
+			}
+			_, err := ticket.Link(ctx, tx, ticket.Target{URL: fmt.Sprint("https://tracker.example/browse/OLD-", i+1)}, []redoubt.Finding{f})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, step := range []struct {
+		name string
+		do   func(ctx context.Context, tx *store.Tx, f []redoubt.Finding) error
+	}{
+		{"link", func(ctx context.Context, tx *store.Tx, f []redoubt.Finding) error {
+			_, err := ticket.Link(ctx, tx, ticket.Target{URL: fmt.Sprint("https://tracker.example/browse/NEW-", len(f))}, f)
+			return err
+		}},
+		{"unlink", func(ctx context.Context, tx *store.Tx, f []redoubt.Finding) error {
+			_, err := ticket.Unlink(ctx, tx, f)
+			return err
+		}},
+		{"create", func(ctx context.Context, tx *store.Tx, f []redoubt.Finding) error {
+			out, err := ticket.Ask(ctx, tx, ticket.Request{Findings: f})
+			if err == nil && len(out.Requested) != len(f) {
+				err = fmt.Errorf("asked for %d tickets: %+v", len(f), out)
+			}
+			return err
+		}},
+	} {
+		trips := func(f []redoubt.Finding) int {
+			before := proxy.RoundTrips()
+			d.update(func(ctx context.Context, tx *store.Tx) error { return step.do(ctx, tx, f) })
+			return proxy.RoundTrips() - before
+		}
+		trips(all[:2]) // statements are prepared
+		few, many := trips(all[2:4]), trips(all[10:])
+		t.Logf("%s of 2 findings took %d round trips, of 50 %d", step.name, few, many)
+		if many > 22 {
+			t.Errorf("%s of 50 findings took %d round trips, at most 22 were to be", step.name, many)
+		}
+	}
+}
