@@ -110,80 +110,49 @@ func TestAnEditWithinALongMatch(t *testing.T) {
 	}
 }
 
-// TestAMoveOnABranchTakesTheDecisionAlong scans a branch in full for the first time, on
-// which a file that main has stands under another name.
-func TestAMoveOnABranchTakesTheDecisionAlong(t *testing.T) {
-	at := func(path string, results ...redoubt.Result) []redoubt.Result {
-		for i := range results {
-			results[i].Path = path
-			results[i].MatchBasedID = path + results[i].MatchBasedID
-		}
-		return results
+// TestAMoveBeforeTheFirstScanOfABranch: code that a branch has in another file than the
+// primary branch, when it is scanned for the first time, is nobody's decision, for it may
+// be as new as it looks. What moved is one with what it was once the primary branch has
+// the move; what only reads the same never is.
+func TestAMoveBeforeTheFirstScanOfABranch(t *testing.T) {
+	at := func(path string) redoubt.Result {
+		r := calls("x")[0]
+		r.Path, r.MatchBasedID = path, path+"_0"
+		return r
 	}
-	scanned := func(ref string, searched []string, results ...redoubt.Result) Upload {
-		return upload(full(results...), func(u *Upload) { u.Ref, u.Report.Searched = ref, searched })
-	}
-	for name, test := range map[string]struct {
-		main, branch []redoubt.Result
-		searched     []string // of the branch
-		skipped      []string
-		before       []redoubt.Result
-		want         map[string]redoubt.TriageState // on the branch, by path and code
-	}{
-		"moved": {
-			main: at("a.js", calls("x")...), branch: at("b.js", calls("x")...), searched: []string{"b.js"},
-			want: map[string]redoubt.TriageState{"b.js x": redoubt.TriageIgnored},
-		},
-		"moved, with new code above": {
-			main: at("a.js", calls("x")...), branch: at("b.js", calls("evil", "x")...), searched: []string{"b.js"},
-			want: map[string]redoubt.TriageState{"b.js evil": redoubt.TriageUntriaged, "b.js x": redoubt.TriageIgnored},
-		},
-		"copied": {
-			main: at("a.js", calls("x")...), branch: append(at("a.js", calls("x")...), at("b.js", calls("x")...)...), searched: []string{"a.js", "b.js"},
-			want: map[string]redoubt.TriageState{"a.js x": redoubt.TriageIgnored, "b.js x": redoubt.TriageUntriaged},
-		},
-		"moved and doubled": {
-			main: at("a.js", calls("x")...), branch: append(at("b.js", calls("x")...), at("c.js", calls("x")...)...), searched: []string{"b.js", "c.js"},
-			want: map[string]redoubt.TriageState{"b.js x": redoubt.TriageUntriaged, "c.js x": redoubt.TriageUntriaged},
-		},
-		"its old file was not looked at": {
-			main: at("a.js", calls("x")...), branch: at("b.js", calls("x")...), searched: []string{"b.js"}, skipped: []string{"a.js"},
-			want: map[string]redoubt.TriageState{"b.js x": redoubt.TriageUntriaged},
-		},
-		"the branch had it and fixed it": {
-			main: at("a.js", calls("x")...), before: at("a.js", calls("x")...), branch: at("b.js", calls("x")...), searched: []string{"b.js"},
-			want: map[string]redoubt.TriageState{"b.js x": redoubt.TriageUntriaged},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := newMemory()
-			apply(t, m, scanned("main", []string{"a.js"}, test.main...))
-			for _, l := range m.lineages {
-				l.Triage = redoubt.Triage{State: redoubt.TriageIgnored}
-			}
-			if test.before != nil {
-				m.tick(1e9)
-				apply(t, m, scanned("dev", []string{"a.js"}, test.before...))
-				m.tick(1e9)
-				apply(t, m, scanned("dev", []string{"c.js"}))
-			}
-			m.tick(1e9)
-			last := scanned("dev", test.searched, test.branch...)
-			last.Report.Skipped = test.skipped
-			apply(t, m, last)
-			got := map[string]redoubt.TriageState{}
-			for _, row := range m.rows {
-				if row.Ref == "refs/heads/dev" && live(row.State) {
-					for _, r := range test.branch {
-						if r.Path == row.Path && r.Location.Line == row.Line {
-							got[r.Path+" "+r.CodeHash] = m.lineages[row.LineageID].Triage.State
-						}
-					}
+	for _, whole := range []bool{true, false} {
+		for name, test := range map[string]struct {
+			merged []redoubt.Result               // what main has in the end
+			want   map[string]redoubt.TriageState // on all refs, by path
+		}{
+			"a move":          {[]redoubt.Result{at("b.js")}, map[string]redoubt.TriageState{"b.js": redoubt.TriageIgnored}},
+			"code of its own": {[]redoubt.Result{at("a.js"), at("b.js")}, map[string]redoubt.TriageState{"a.js": redoubt.TriageIgnored, "b.js": redoubt.TriageUntriaged}},
+		} {
+			t.Run(fmt.Sprint(name, ", full ", whole), func(t *testing.T) {
+				m := newMemory()
+				decided := apply(t, m, full(at("a.js"))).Items[0].FindingID
+				for _, l := range m.lineages {
+					l.Triage = redoubt.Triage{State: redoubt.TriageIgnored}
 				}
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("decisions on the branch (-want +got):\n%s", diff)
-			}
-		})
+				m.tick(1e9)
+				sum := apply(t, m, upload(full(at("b.js")), func(u *Upload) { u.Ref, u.Full, u.DeclaredFull = "dev", whole, whole }))
+				if row := m.rows[sum.Items[0].FindingID]; sum.New != 1 || m.lineages[row.LineageID].Triage.State != redoubt.TriageUntriaged {
+					t.Fatalf("on the branch: %+v, %s", sum, m.lineages[row.LineageID].Triage.State)
+				}
+				m.tick(1e9)
+				apply(t, m, full(test.merged...))
+				got := map[string]redoubt.TriageState{}
+				for _, row := range m.rows {
+					state := m.lineages[row.LineageID].Triage.State
+					if got[row.Path] != 0 && got[row.Path] != state {
+						t.Errorf("%s is %s and %s", row.Path, got[row.Path], state)
+					}
+					got[row.Path] = state
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" || m.rows[decided].State != redoubt.Unresolved {
+					t.Errorf("after the merge (-want +got)\n%s", diff)
+				}
+			})
+		}
 	}
 }

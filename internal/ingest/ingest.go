@@ -345,10 +345,8 @@ func (a *application) load(ctx context.Context, sightings []Sighting, echoes []e
 	if err := read(ctx); err != nil {
 		return Stored{}, err
 	}
-	if stored.beside, err = a.loadBeside(ctx, stored, sightings); err != nil {
-		return Stored{}, err
-	}
-	return stored, a.loadPrimary(ctx, &stored, sightings)
+	stored.beside, err = a.loadBeside(ctx, stored, sightings)
+	return stored, err
 }
 
 // rules stores the rules that the report describes and those of its results.

@@ -276,8 +276,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// A file that moved on one ref was first seen under its new path on another, by a diff
-// scan, which does not tell that anything is gone: what were two findings proves to be one.
+// A file that moved on one ref was first seen under its new path on another:
+// what were two findings proves to be one.
 func TestLineagesMerge(t *testing.T) {
 	person, worker := redoubt.Actor{Kind: "token"}, redoubt.Actor{Kind: "system"}
 	none := redoubt.Triage{State: redoubt.TriageUntriaged}
@@ -296,7 +296,7 @@ func TestLineagesMerge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory()
 			older := m.rows[apply(t, m, full(matched("a.py", 1, "x"))).Items[0].FindingID]
-			younger := m.rows[apply(t, m, upload(full(matched("b.py", 1, "x")), func(u *Upload) { u.Ref, u.Full, u.DeclaredFull = "dev", false, false })).Items[0].FindingID]
+			younger := m.rows[apply(t, m, upload(full(matched("b.py", 1, "x")), func(u *Upload) { u.Ref = "dev" })).Items[0].FindingID]
 			m.lineages[older.LineageID].Triage, m.lineages[younger.LineageID].Triage = test.older, test.younger
 			m.lineages[younger.LineageID].Annotations.EPSS = &redoubt.EPSS{Score: 0.5}
 			sum := apply(t, m, full(matched("b.py", 1, "x")))
@@ -336,7 +336,7 @@ func TestDiffScanMovesNothing(t *testing.T) {
 // that nobody decided on, stays out of.
 func TestTwoCopiesThatMoveStayTwo(t *testing.T) {
 	m := newMemory()
-	apply(t, m, upload(full(matched("c.py", 1, "x")), func(u *Upload) { u.Ref, u.Full, u.DeclaredFull = "dev", false, false }))
+	apply(t, m, upload(full(matched("c.py", 1, "x")), func(u *Upload) { u.Ref = "dev" }))
 	apply(t, m, full(matched("a.py", 1, "x")))
 	apply(t, m, full(matched("b.py", 1, "x")))
 	apply(t, m, full(matched("a.py", 1, "x"), matched("b.py", 1, "x")))

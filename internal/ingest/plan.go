@@ -20,10 +20,6 @@ type Stored struct {
 	// less, by their ids.
 	Bodies map[int64]redoubt.FindingWrite
 
-	// Primary are the occurrences of the primary branch by the source, where a scan
-	// of all of another ref may have new code that moved there; nil otherwise.
-	Primary []redoubt.Finding
-
 	echoes []echo
 	beside beside
 }
@@ -70,7 +66,7 @@ type Changes struct {
 // closes. It is pure: the same arguments give the same changes, in the same
 // order. Its time is linear in rows and sightings, but for sorting what pairs.
 func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
-	p := planner{Facts: facts, reopened: map[int64]bool{}, proposed: map[int64]*Sighting{}, lineages: newJoiner(stored), bodies: stored.Bodies, beside: stored.beside, primary: stored.Primary, reports: true}
+	p := planner{Facts: facts, reopened: map[int64]bool{}, proposed: map[int64]*Sighting{}, lineages: newJoiner(stored), bodies: stored.Bodies, beside: stored.beside, reports: true}
 	p.served = servedRules(facts.RuleIDs)
 	p.uniteEchoes(stored)
 	p.run(stored, report)
@@ -105,7 +101,7 @@ func (p *planner) run(stored Stored, report []Sighting) {
 			missing = append(missing, row)
 		}
 	}
-	p.closeAbsent(stored.Findings, missing, unseen)
+	p.closeAbsent(missing, unseen)
 	if p.Release {
 		release(report)
 	}
@@ -120,13 +116,11 @@ type planner struct {
 	handedOver map[int64]bool // findings that a scanner hands over in this very commit
 	bodies     map[int64]redoubt.FindingWrite
 	beside     beside
-	primary    []redoubt.Finding
-	moved      map[redoubt.Identity]int64 // lineages of what moved on the way from the primary branch
-	served     map[int64]bool             // rules that the scan ran, where their text is known
-	added      []*Sighting                // of changes.Added
-	reopened   map[int64]bool             // findings that came back
-	proposed   map[int64]*Sighting        // of findings that are muted by a proposal only
-	reports    bool                       // sightings are a scanner's, which may name a finding in several ways
+	served     map[int64]bool      // rules that the scan ran, where their text is known
+	added      []*Sighting         // of changes.Added
+	reopened   map[int64]bool      // findings that came back
+	proposed   map[int64]*Sighting // of findings that are muted by a proposal only
+	reports    bool                // sightings are a scanner's, which may name a finding in several ways
 	err        error
 }
 
@@ -234,7 +228,7 @@ func (p *planner) updatedRow(row *redoubt.Finding, s *Sighting) redoubt.Finding 
 
 // closeAbsent closes what the scan no longer sees, after pairing it with what it
 // sees for the first time; the rest of that is new.
-func (p *planner) closeAbsent(rows []redoubt.Finding, missing []*redoubt.Finding, unseen []*Sighting) {
+func (p *planner) closeAbsent(missing []*redoubt.Finding, unseen []*Sighting) {
 	var closing, staying []*redoubt.Finding
 	for _, row := range missing {
 		switch p.Scope.absentState(row) {
@@ -254,7 +248,6 @@ func (p *planner) closeAbsent(rows []redoubt.Finding, missing []*redoubt.Finding
 	for _, row := range closing {
 		p.closeFinding(row, redoubt.Fixed, redoubt.EventFixed, ItemClosed)
 	}
-	p.moved = p.movedFromPrimary(rows, unseen)
 	decided := newPrecedents(closing, func(lineage int64) redoubt.Triage { return p.lineages.lineages[lineage].Triage })
 	p.changes.Added = make([]redoubt.FindingWrite, 0, len(unseen))
 	p.added = unseen
@@ -291,7 +284,7 @@ func (p *planner) addFinding(s *Sighting) {
 	}
 	next := p.updatedRow(&redoubt.Finding{
 		ProjectID: p.ProjectID, Ref: p.Ref, Source: p.Source, FirstScanID: p.ScanID,
-		CreatedAt: p.At, RelevantSince: p.At, LineageID: cmp.Or(p.lineages.of(s.Finding.Identity), p.moved[s.Finding.Identity]),
+		CreatedAt: p.At, RelevantSince: p.At, LineageID: p.lineages.of(s.Finding.Identity),
 	}, s)
 	if s.Proposed {
 		next.State = p.proposedState(&redoubt.Finding{LineageID: next.LineageID}, s.Finding.Identity)
@@ -349,7 +342,6 @@ func (p *planner) finish(rows []redoubt.Finding) {
 		p.changes.Links[i].LineageID = p.lineages.root(p.changes.Links[i].LineageID)
 	}
 	p.splitLineages(rows)
-	p.linkMoved()
 	p.startLineages()
 	for i := range p.changes.Updated {
 		if w := &p.changes.Updated[i]; w.LineageID != 0 && p.reopened[w.ID] {

@@ -188,7 +188,6 @@ func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sightin
 		}
 		m.again(s, f, before, u, now, is[f], seen[is[f]], moved[f], a)
 	}
-	m.movedFromPrimary(s, u, seen, fresh)
 	for _, id := range fresh {
 		f := m.add(s, u, now, id, seen[id], a)
 		if slices.ContainsFunc(closing, func(old *Finding) bool { return is[old] == "" && decided[old] && precedes(old, f) }) {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/redoubt/redoubt"
 )
 
 // recognise finds sightings under another identity of a finding's lineage, and
@@ -106,7 +104,10 @@ func ways(u Upload) (out []way) {
 	pass(true, func(a, b Sighting) bool { return place(a, b) && code(a, b) })
 	pass(false, func(a, b Sighting) bool { return place(a, b) && a.Edges != "" && a.Edges == b.Edges })
 	if u.Full {
-		out = append(out, moves(u)...)
+		file := func(a, b Sighting) bool { return a.Rule == b.Rule && code(a, b) && gone(u, a.Path) }
+		pass(true, func(a, b Sighting) bool { return file(a, b) && a.Pattern == b.Pattern })
+		pass(true, func(a, b Sighting) bool { return file(a, b) && a.Pattern == "" && b.Pattern != "" })
+		pass(true, func(a, b Sighting) bool { return file(a, b) && a.Pattern != "" && b.Pattern == "" })
 	}
 	pass(true, sameRuleOfAFolder)
 	pass(false, func(a, b Sighting) bool { return place(a, b) && a.Package != "" && a.Package == b.Package })
@@ -116,46 +117,6 @@ func ways(u Upload) (out []way) {
 	pass(false, func(a, b Sighting) bool { return silent(a, b) })
 	pass(false, func(a, b Sighting) bool { return silent(b, a) })
 	return out
-}
-
-// moves are the ways in which what a file held is alike in another one.
-func moves(u Upload) []way {
-	file := func(a, b Sighting) bool { return a.Rule == b.Rule && code(a, b) && gone(u, a.Path) }
-	return []way{
-		{true, func(a, b Sighting) bool { return file(a, b) && a.Pattern == b.Pattern }},
-		{true, func(a, b Sighting) bool { return file(a, b) && a.Pattern == "" && b.Pattern != "" }},
-		{true, func(a, b Sighting) bool { return file(a, b) && a.Pattern != "" && b.Pattern == "" }},
-	}
-}
-
-// movedFromPrimary: what a full scan of another ref sees and nobody knows may be what
-// the primary branch has in a file that is not there. It is of that one's lineage,
-// unless the ref had a finding of the lineage already.
-func (m *Model) movedFromPrimary(s *Stream, u Upload, seen map[string]Sighting, fresh []string) {
-	if !u.Full || u.Report.Failed || s.Ref == m.primary() {
-		return
-	}
-	var from []*Finding
-	for _, p := range m.Streams {
-		if p.Ref != m.primary() || p.Source != s.Source {
-			continue
-		}
-		for _, f := range p.Findings {
-			here := slices.ContainsFunc(s.Findings, func(g *Finding) bool { return g.Lineage == f.Lineage && g.State != redoubt.StateRemoved })
-			if alive(f) && !here && closes(u, f) {
-				from = append(from, f)
-			}
-		}
-	}
-	var unknown []string
-	for _, id := range fresh {
-		if m.Lineages[id] == nil {
-			unknown = append(unknown, id)
-		}
-	}
-	for f, pair := range pairs(from, unknown, seen, moves(u)) {
-		m.Lineages[pair.identity] = f.Lineage
-	}
 }
 
 // base is a rule's name without folders.
