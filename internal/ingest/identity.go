@@ -21,10 +21,11 @@ type Sighting struct {
 	// may not triage: whether it is muted is what is known of it, not what is said.
 	Proposed bool
 
-	known bool   // by a memo: Result says no more than Finding does
-	was   former // where nothing is told of its code
-	more  int    // further places of the same secret in the same file
-	links *Links // into another commit than the plan's; mostly nil
+	known  bool           // by a memo: Result says no more than Finding does
+	blind  bool           // nothing is told of its code; EdgeHash is what it has in common with those like it
+	former redoubt.Digest // of what is blind: see observer.former
+	more   int            // further places of the same secret in the same file
+	links  *Links         // into another commit than the plan's; mostly nil
 }
 
 // Observe turns the results of a report into sightings, ordered by position,
@@ -52,7 +53,6 @@ func observePart(report *redoubt.Report, ref string) ([]Sighting, redoubt.Refusa
 		results = append(results, digestedResult{r, o.d.content(r)})
 	}
 	slices.SortFunc(results, byPosition)
-	o.countBlind(results)
 	o.sightings = make([]Sighting, 0, len(results))
 	places := make(map[redoubt.Digest]int, len(results))
 	for _, r := range results {
@@ -131,7 +131,6 @@ type observer struct {
 	d         digester
 	tool      string
 	partOf    string // the ref of a diff scan; empty for a scan of all
-	blind     map[redoubt.Digest]int64
 	ordinals  map[redoubt.Digest]int64
 	at        map[redoubt.Identity]int
 	sightings []Sighting
@@ -141,7 +140,6 @@ type observer struct {
 // identity, and returns its place.
 func (o *observer) add(r digestedResult) int {
 	code := o.codeHash(r.Result)
-	was := o.former(r.Result)
 	id := o.identity(r.Result, code)
 	if i, known := o.at[id]; known {
 		if id.Kind == redoubt.IdentitySecret {
@@ -151,7 +149,7 @@ func (o *observer) add(r digestedResult) int {
 		return i
 	}
 	o.at[id] = len(o.sightings)
-	o.sightings = append(o.sightings, Sighting{Result: r.Result, Finding: o.row(r, id, code), was: was})
+	o.sightings = append(o.sightings, Sighting{Result: r.Result, Finding: o.row(r, id, code), blind: isBlind(r.Result), former: o.former(r.Result)})
 	return len(o.sightings) - 1
 }
 
@@ -159,7 +157,7 @@ func (o *observer) add(r digestedResult) int {
 // is muted or only in the history.
 func (o *observer) prefer(i int, r digestedResult) {
 	if s := &o.sightings[i]; rank(r.Result) < rank(s.Result) {
-		*s = Sighting{Result: r.Result, Finding: o.row(r, s.Finding.Identity, o.codeHash(r.Result)), more: s.more, was: s.was}
+		*s = Sighting{Result: r.Result, Finding: o.row(r, s.Finding.Identity, o.codeHash(r.Result)), more: s.more, blind: s.blind, former: s.former}
 	}
 }
 
@@ -182,8 +180,8 @@ func rank(r *redoubt.Result) int {
 // comes its other fingerprint with tool, rule and path, which not every scanner
 // puts into it; then our own, which lines do not enter. A dependency is its
 // vulnerability (or rule), lockfile and package, and the using file where the
-// match is in code; its version is no part. Of what is told of without its code,
-// how many are alike counts too.
+// match is in code; its version is no part. What is told of without its code is
+// numbered within the report, until it is known what it continues.
 func (o *observer) identity(r *redoubt.Result, code redoubt.Digest) redoubt.Identity {
 	d, rule := &o.d, r.Rule.Name
 	fingerprint := cmp.Or(r.Fingerprint, r.SyntacticID)
@@ -195,7 +193,7 @@ func (o *observer) identity(r *redoubt.Result, code redoubt.Digest) redoubt.Iden
 	case r.MatchBasedID != "":
 		return o.numbered(redoubt.IdentityMatchBased, d.start("match 1").str(r.MatchBasedID).sum())
 	case isSecret(r):
-		return o.oneOf(redoubt.IdentitySecret, r)
+		return o.numbered(redoubt.IdentitySecret, o.alike(r))
 	case r.Dependency != nil:
 		return redoubt.Identity{Kind: redoubt.IdentityDependency, Hash: d.vulnerability(r)}
 	case fingerprint != "":
@@ -203,7 +201,7 @@ func (o *observer) identity(r *redoubt.Result, code redoubt.Digest) redoubt.Iden
 	case r.Code != "":
 		return o.numbered(redoubt.IdentityOwn, d.start("own 1 code").str(o.tool, rule, r.Path, normalCode(r.Code)).sum())
 	}
-	return o.oneOf(redoubt.IdentityOwn, r)
+	return o.numbered(redoubt.IdentityOwn, o.alike(r))
 }
 
 // numbered makes equal keys of one report differ, by their order of position.
@@ -326,8 +324,12 @@ func (o *observer) patternHash(r *redoubt.Result) redoubt.Digest {
 }
 
 // edgeHash stands for a match of several lines when something within it is
-// edited: its formula group, first and last line.
+// edited: its formula group, first and last line. Of what is told of without its
+// code it is what those that are alike have in common.
 func (o *observer) edgeHash(r *redoubt.Result) redoubt.Digest {
+	if isBlind(r) {
+		return o.alike(r)
+	}
 	if r.MatchBasedID == "" || r.StartHash == "" || r.EndHash == "" || r.Location.EndLine <= r.Location.Line || r.Dependency != nil || isSecret(r) {
 		return redoubt.Digest{}
 	}

@@ -98,7 +98,7 @@ func TestBlindReportsHideNoNewCode(t *testing.T) {
 }
 
 // TestBlindReportsKeepDecisions: as long as there are as many, they are the same ones,
-// wherever they stand; a return of their number brings back what was decided.
+// wherever they stand; once there were others, a return of their number brings nothing back.
 func TestBlindReportsKeepDecisions(t *testing.T) {
 	m := newMemory()
 	was := blindly(t, m, "main", true, blindCalls)
@@ -124,8 +124,11 @@ func TestBlindReportsKeepDecisions(t *testing.T) {
 	if now := blindly(t, m, "main", true, append([]string{"eval(zz)"}, blindCalls...)); now["eval(aa)"].ID == was["eval(aa)"].ID || now["eval(ccc)"].ID != was["eval(ccc)"].ID {
 		t.Errorf("with one more: %v, before %v", ids(now), ids(was))
 	}
-	if diff := cmp.Diff(ids(was), ids(blindly(t, m, "main", true, blindCalls))); diff != "" {
-		t.Errorf("without it again (-was +is)\n%s", diff)
+	now := blindly(t, m, "main", true, blindCalls)
+	for _, code := range []string{"eval(aa)", "eval(bb)"} {
+		if now[code].ID == was[code].ID || m.lineages[now[code].LineageID].Triage.State != redoubt.TriageUntriaged {
+			t.Errorf("without it again, %s is %d, before %v", code, now[code].ID, ids(was))
+		}
 	}
 }
 
@@ -135,32 +138,109 @@ func TestBlindRowsOfBefore(t *testing.T) {
 	for name, test := range map[string]struct {
 		calls []string
 		kept  int
+		full  bool
 	}{
-		"as many": {blindCalls, 4}, "one more": {append([]string{"eval(zz)"}, blindCalls...), 0}, "one less": {blindCalls[1:], 0},
+		"as many":                      {blindCalls, 4, true},
+		"one more":                     {append([]string{"eval(zz)"}, blindCalls...), 0, true},
+		"one less":                     {blindCalls[1:], 0, true},
+		"as many, of another length":   {[]string{"eval(aa)", "eval(bb)", "eval(ccc)", "eval(zzz)"}, 0, true},
+		"as many, told by a diff scan": {blindCalls, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory()
 			blindly(t, m, "main", true, blindCalls)
 			sightings, _ := Observe(blindReport(t, blindCalls))
 			clear(m.links)
-			for i := range sightings {
-				for _, row := range m.rows {
-					if f := sightings[i].was; row.Identity == sightings[i].Finding.Identity {
-						row.Identity = redoubt.NumberedIdentity(f.kind, f.key, f.number)
-						m.links[row.Identity] = row.LineageID
-						break
-					}
-				}
+			for _, row := range m.rows {
+				row.Identity = redoubt.NumberedIdentity(redoubt.IdentityOwn, sightings[0].former, int64(row.Line-1))
+				row.EdgeHash = redoubt.Digest{}
+				m.links[row.Identity] = row.LineageID
 			}
 			before := len(m.rows)
-			now := blindly(t, m, "main", true, test.calls)
+			now := blindly(t, m, "main", test.full, test.calls)
 			if fresh := len(m.rows) - before; fresh != len(test.calls)-test.kept {
 				t.Errorf("%d of %d are new, want %d kept", fresh, len(now), test.kept)
 			}
 			again := len(m.rows)
-			if blindly(t, m, "main", true, test.calls); len(m.rows) != again {
+			if blindly(t, m, "main", test.full, test.calls); len(m.rows) != again {
 				t.Errorf("the same once more is new")
 			}
 		})
 	}
+}
+
+// blindStep is a scan of calls that tells their code or does not, or what was decided.
+type blindStep struct {
+	ref   string
+	calls string // one letter each, * after what is ignored then; eval is told of each, of one length unless it is upper case
+	told  bool
+	diff  bool
+	want  string // after the scan: its letters, each with * where it is ignored
+}
+
+// TestBlindReportsContinueWhatIsLive tells calls with and without their code, on several
+// refs: E is never decided on, so it is open wherever it comes.
+func TestBlindReportsContinueWhatIsLive(t *testing.T) {
+	for name, steps := range map[string][]blindStep{
+		"the number comes back, not the code":      {{"main", "a*b*", false, false, "a*b*"}, {"main", "abe", false, false, "abe"}, {"main", "ae", false, false, "ae"}},
+		"the number of another ref comes back":     {{"main", "a*b*", false, false, "a*b*"}, {"dev", "abe", false, false, "abe"}, {"dev", "ae", false, false, "ae"}},
+		"the primary branch had it once":           {{"main", "a*b*", false, false, "a*b*"}, {"main", "abe", false, false, "abe"}, {"dev", "ae", false, false, "ae"}},
+		"the primary branch has it":                {{"main", "a*b*", false, false, "a*b*"}, {"dev", "ab", false, false, "a*b*"}, {"dev", "ab", false, false, "a*b*"}},
+		"known by its code between":                {{"main", "ab", true, false, "ab"}, {"main", "a*b*", false, false, "a*b*"}, {"main", "abe", true, false, "a*b*e"}, {"main", "ae", false, false, "ae"}},
+		"known by its code, as many":               {{"main", "a*b*", true, false, "a*b*"}, {"main", "ab", false, false, "a*b*"}, {"main", "ab", false, false, "a*b*"}, {"main", "ab", true, false, "a*b*"}},
+		"known by its code, one of another length": {{"main", "a*b*", true, false, "a*b*"}, {"main", "aE", false, false, "aE"}},
+		"its code is told, of another length":      {{"main", "a*b*", false, false, "a*b*"}, {"main", "aE", true, false, "aE"}},
+		"told by its code on the branch":           {{"main", "a*b*", false, false, "a*b*"}, {"dev", "abe", true, false, "abe"}, {"dev", "ae", false, false, "ae"}},
+		"a diff scan of a name that is used again": {{"main", "", false, false, ""}, {"patch-1", "a*", false, true, "a*"}, {"patch-1", "", false, true, ""}, {"patch-1", "e", false, true, "e"}},
+		"diff scans of what stands":                {{"main", "", false, false, ""}, {"patch-1", "a*", false, true, "a*"}, {"patch-1", "a", false, true, "a*"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			for i, step := range steps {
+				if got := step.apply(t, m); got != step.want {
+					t.Fatalf("scan %d is %q, want %q", i+1, got, step.want)
+				}
+			}
+		})
+	}
+}
+
+// apply scans the calls and decides what the step ignores. It returns what is so then.
+func (step blindStep) apply(t *testing.T, m *memory) (got string) {
+	t.Helper()
+	letters := strings.ReplaceAll(step.calls, "*", "")
+	var calls []string
+	for _, letter := range letters {
+		call := fmt.Sprintf("eval(%c)", letter)
+		if letter < 'a' {
+			call = fmt.Sprintf("eval(%c%c)", letter, letter)
+		}
+		calls = append(calls, call)
+	}
+	r := blindReport(t, calls)
+	for i := range r.Results {
+		if step.told {
+			r.Results[i].Code, r.Results[i].CodeHash = calls[i], calls[i]
+		}
+	}
+	r.Searched, r.RulesRun = []string{"a.js"}, []string{"no-eval"}
+	m.tick(1e9)
+	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: step.ref, Full: !step.diff, Report: r}
+	if _, err := Apply(t.Context(), m, m, u); err != nil {
+		t.Fatal(err)
+	}
+	state := make([]string, len(letters))
+	for _, row := range m.rows {
+		if row.Ref != redoubt.FullRef(step.ref) || !live(row.State) || row.SeenByFull == step.diff {
+			continue
+		}
+		letter, triage := letters[row.Line-1:row.Line], &m.lineages[row.LineageID].Triage
+		if strings.Contains(step.calls, letter+"*") {
+			triage.State = redoubt.TriageIgnored
+		}
+		if state[row.Line-1] = letter; triage.State == redoubt.TriageIgnored {
+			state[row.Line-1] += "*"
+		}
+	}
+	return strings.Join(state, "")
 }

@@ -91,6 +91,9 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 		return Summary{}, err
 	}
 	digest := uploadDigest(u, sightings, inventories)
+	if err := u.continueBlind(ctx, s, project, sightings); err != nil {
+		return Summary{}, err
+	}
 	if err := u.holdMutes(ctx, s, project.ID, sightings); err != nil {
 		return Summary{}, err
 	}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ type matchKey struct {
 	rule, path, pkg string
 	code, pattern   redoubt.Digest
 	edges           redoubt.Digest
+	length          int
 }
 
 // keyFunc returns the key of a finding, if it takes part.
@@ -32,9 +34,10 @@ type keyFunc func(f *redoubt.Finding) (matchKey, bool)
 //
 // Where both sides of a key count the same they pair by path, then line;
 // otherwise nobody can tell which is which, and none pairs. Stands reports whether
-// the rule of a stored finding is known to have its text still.
-func pairUp(scope Scope, stands func(*redoubt.Finding) bool, closing []*redoubt.Finding, unseen []*Sighting) (pairs []pair, _ []*redoubt.Finding, _ []*Sighting) {
-	for _, pass := range matchPasses(scope, stands) {
+// the rule of a stored finding is known to have its text still, length how long a match
+// in one line is.
+func pairUp(scope Scope, stands func(*redoubt.Finding) bool, length func(*redoubt.Finding) int, closing []*redoubt.Finding, unseen []*Sighting) (pairs []pair, _ []*redoubt.Finding, _ []*Sighting) {
+	for _, pass := range matchPasses(scope, stands, length) {
 		if len(closing) == 0 || len(unseen) == 0 {
 			break
 		}
@@ -60,8 +63,8 @@ type matchPass struct {
 // pattern are the same, or one side does not tell the pattern); a rule that is
 // loaded from another folder, whose name is its name's last part; a report that
 // tells less than others of its source do, as Semgrep's JSON where nobody is
-// logged in (same rule and path, and the package, or as many on both sides).
-func matchPasses(scope Scope, stands func(*redoubt.Finding) bool) []matchPass {
+// logged in (same rule and path, and the package, or length, as many on both sides).
+func matchPasses(scope Scope, stands func(*redoubt.Finding) bool, length func(*redoubt.Finding) int) []matchPass {
 	code := func(f *redoubt.Finding) (matchKey, bool) {
 		return matchKey{rule: f.RuleName, path: f.Path, code: f.CodeHash}, f.CodeHash != (redoubt.Digest{})
 	}
@@ -80,14 +83,14 @@ func matchPasses(scope Scope, stands func(*redoubt.Finding) bool) []matchPass {
 		return matchKey{rule: f.RuleName, path: f.Path, pattern: f.PatternHash}, known
 	}
 	within := func(f *redoubt.Finding) (matchKey, bool) {
-		return matchKey{rule: f.RuleName, path: f.Path, edges: f.EdgeHash}, f.EdgeHash != (redoubt.Digest{})
+		return matchKey{rule: f.RuleName, path: f.Path, edges: f.EdgeHash}, f.EdgeHash != (redoubt.Digest{}) && f.Identity.Kind == redoubt.IdentityMatchBased
 	}
 	passes := []matchPass{{only(code, stands, false), code, true}, {only(code, stands, true), only(code, told, false), true}, {edited, edited, true}, {within, within, false}}
 	if scope.Full {
 		passes = append(passes, movePasses(scope)...)
 	}
 	passes = append(passes, matchPass{only(ruleNameKey, stands, false), ruleNameKey, true}, matchPass{dependency, dependency, false})
-	return append(passes, matchPass{detailKey(1), detailKey(0), false}, matchPass{detailKey(0), detailKey(1), false})
+	return append(passes, matchPass{detailKey(1, length), detailKey(0, length), false}, matchPass{detailKey(0, length), detailKey(1, length), false})
 }
 
 // ruleStands reports whether the scan ran the rule of a finding in the very text
@@ -136,9 +139,39 @@ func movePasses(scope Scope) []matchPass {
 // detailKey is the key of findings of which something is known (1), or of
 // whose code nothing is (0). Dependencies have a key of their own. Lines are no
 // part: what is put above another one may have its line.
-func detailKey(much int) keyFunc {
+func detailKey(much int, length func(*redoubt.Finding) int) keyFunc {
 	return func(f *redoubt.Finding) (matchKey, bool) {
-		return matchKey{rule: f.RuleName, path: f.Path}, f.Package == "" && min(detailLevel(f), 1) == much
+		if f.Package != "" || min(detailLevel(f), 1) != much {
+			return matchKey{}, false
+		}
+		return matchKey{rule: f.RuleName, path: f.Path, length: length(f)}, true
+	}
+}
+
+// lengths returns how long the matches are that a scan sees first and those that it would
+// close. Of one whose length is not at hand it is -1, as of nothing that is seen.
+func (p *planner) lengths(unseen []*Sighting) func(*redoubt.Finding) int {
+	var told map[*redoubt.Finding]int
+	return func(f *redoubt.Finding) int {
+		if told == nil { // mostly nobody asks
+			told = make(map[*redoubt.Finding]int, len(unseen))
+			for _, s := range unseen {
+				told[&s.Finding] = lengthOf(s.Result)
+			}
+		}
+		n, known := told[f]
+		if known {
+			return n
+		}
+		n = -1
+		if body, read := p.bodies[f.ID]; read {
+			var err error
+			if n, err = storedLength(body); err != nil {
+				p.err = fmt.Errorf("the body of finding %d: %w", f.ID, err)
+			}
+		}
+		told[f] = n
+		return n
 	}
 }
 

@@ -24,7 +24,8 @@ func alike(id int64, line int, kind redoubt.IdentityKind, code, pattern, edges s
 	}
 }
 
-// TestPairUp: who is whom, of what a scan would close and what it sees first.
+// TestPairUp: who is whom, of what a scan would close and what it sees first. Matches are
+// as long as their lines have hundreds.
 func TestPairUp(t *testing.T) {
 	const matched, own = redoubt.IdentityMatchBased, redoubt.IdentityOwn
 	full := Scope{Full: true, searched: map[string]bool{"b.py": true}}
@@ -41,23 +42,26 @@ func TestPairUp(t *testing.T) {
 		"a rule that changed its text":                   {here, false, list(alike(1, 3, matched, "x", "-", "-")), list(alike(0, 9, matched, "x", "-", "-")), "1>9!"},
 		"a rule of the same text, told in full":          {here, true, list(alike(1, 3, matched, "x", "-", "-")), list(alike(0, 9, matched, "x", "-", "-")), ""},
 		"a rule of the same text, by a report with less": {here, true, list(alike(1, 3, matched, "x", "-", "-")), list(alike(0, 9, own, "x", "-", "-")), "1>9!"},
-		"other code":                                    {here, false, list(alike(1, 3, matched, "x", "-", "-")), list(alike(0, 9, matched, "y", "-", "-")), ""},
-		"code that is not told any more":                {here, true, list(alike(1, 3, matched, "x", "-", "-")), list(alike(0, 9, own, "-", "-", "-")), "1>9"},
-		"code that was not told":                        {here, true, list(alike(1, 3, own, "-", "-", "-")), list(alike(0, 9, own, "x", "-", "-")), "1>9"},
-		"nothing told on either side":                   {here, true, list(alike(1, 3, own, "-", "-", "-")), list(alike(0, 9, own, "-", "-", "-")), ""},
-		"code that is not told any more, by the order":  {here, true, list(alike(1, 1, own, "x", "-", "-"), alike(2, 5, own, "y", "-", "-")), list(alike(0, 5, own, "-", "-", "-"), alike(0, 9, own, "-", "-", "-")), "1>5 2>9"},
-		"one more of which no code is told":             {here, true, list(alike(1, 1, own, "x", "-", "-"), alike(2, 5, own, "y", "-", "-")), list(alike(0, 1, own, "-", "-", "-"), alike(0, 5, own, "-", "-", "-"), alike(0, 9, own, "-", "-", "-")), ""},
-		"a dependency beside it":                        {here, true, list(alike(1, 3, own, "x", "-", "-"), pkg("p", alike(2, 3, own, "x", "-", "-"))), list(alike(0, 9, own, "-", "-", "-")), "1>9"},
-		"equal code, by its order":                      {here, false, list(alike(2, 5, matched, "x", "-", "-"), alike(1, 1, matched, "x", "-", "-")), list(alike(0, 7, matched, "x", "-", "-"), alike(0, 2, matched, "x", "-", "-")), "1>2! 2>7!"},
-		"one more of equal code":                        {here, false, list(alike(1, 1, matched, "x", "-", "-")), list(alike(0, 7, matched, "x", "-", "-"), alike(0, 2, matched, "x", "-", "-")), ""},
-		"a file that moved":                             {full, true, list(alike(1, 3, matched, "x", "p", "-")), list(at("b.py", alike(0, 3, matched, "x", "p", "-"))), "1>3!"},
-		"a file that moved, whose pattern was not told": {full, true, list(alike(1, 3, matched, "x", "-", "-")), list(at("b.py", alike(0, 3, matched, "x", "p", "-"))), "1>3!"},
-		"a file that moved, whose pattern is not told":  {full, true, list(alike(1, 3, matched, "x", "p", "-")), list(at("b.py", alike(0, 3, matched, "x", "-", "-"))), "1>3!"},
-		"a file that moved, with another pattern":       {full, true, list(alike(1, 3, matched, "x", "p", "-")), list(at("b.py", alike(0, 3, matched, "x", "q", "-"))), ""},
-		"a file that is there still":                    {here, true, list(alike(1, 3, matched, "x", "p", "-")), list(at("b.py", alike(0, 3, matched, "x", "p", "-"))), ""},
-		"a match that was edited within":                {here, true, list(alike(1, 3, matched, "x", "-", "e")), list(alike(0, 9, matched, "y", "-", "e")), "1>9"},
-		"nothing to close":                              {here, true, nil, list(alike(0, 9, own, "x", "-", "-")), ""},
-		"nothing seen first":                            {here, true, list(alike(1, 9, own, "x", "-", "-")), nil, ""},
+		"other code":                                        {here, false, list(alike(1, 3, matched, "x", "-", "-")), list(alike(0, 9, matched, "y", "-", "-")), ""},
+		"code that is not told any more":                    {here, true, list(alike(1, 3, matched, "x", "-", "-")), list(alike(0, 9, own, "-", "-", "-")), "1>9"},
+		"code that was not told":                            {here, true, list(alike(1, 3, own, "-", "-", "-")), list(alike(0, 9, own, "x", "-", "-")), "1>9"},
+		"code that is not told any more, of another length": {here, true, list(alike(1, 3, matched, "x", "-", "-")), list(alike(0, 109, own, "-", "-", "-")), ""},
+		"of two lengths, by length":                         {here, true, list(alike(1, 3, matched, "x", "-", "-"), alike(2, 101, matched, "y", "-", "-")), list(alike(0, 109, own, "-", "-", "-"), alike(0, 9, own, "-", "-", "-")), "1>9 2>109"},
+		"nothing told on either side, alike":                {here, true, list(alike(1, 3, own, "-", "-", "e")), list(alike(0, 9, own, "-", "-", "e")), ""},
+		"nothing told on either side":                       {here, true, list(alike(1, 3, own, "-", "-", "-")), list(alike(0, 9, own, "-", "-", "-")), ""},
+		"code that is not told any more, by the order":      {here, true, list(alike(1, 1, own, "x", "-", "-"), alike(2, 5, own, "y", "-", "-")), list(alike(0, 5, own, "-", "-", "-"), alike(0, 9, own, "-", "-", "-")), "1>5 2>9"},
+		"one more of which no code is told":                 {here, true, list(alike(1, 1, own, "x", "-", "-"), alike(2, 5, own, "y", "-", "-")), list(alike(0, 1, own, "-", "-", "-"), alike(0, 5, own, "-", "-", "-"), alike(0, 9, own, "-", "-", "-")), ""},
+		"a dependency beside it":                            {here, true, list(alike(1, 3, own, "x", "-", "-"), pkg("p", alike(2, 3, own, "x", "-", "-"))), list(alike(0, 9, own, "-", "-", "-")), "1>9"},
+		"equal code, by its order":                          {here, false, list(alike(2, 5, matched, "x", "-", "-"), alike(1, 1, matched, "x", "-", "-")), list(alike(0, 7, matched, "x", "-", "-"), alike(0, 2, matched, "x", "-", "-")), "1>2! 2>7!"},
+		"one more of equal code":                            {here, false, list(alike(1, 1, matched, "x", "-", "-")), list(alike(0, 7, matched, "x", "-", "-"), alike(0, 2, matched, "x", "-", "-")), ""},
+		"a file that moved":                                 {full, true, list(alike(1, 3, matched, "x", "p", "-")), list(at("b.py", alike(0, 3, matched, "x", "p", "-"))), "1>3!"},
+		"a file that moved, whose pattern was not told":     {full, true, list(alike(1, 3, matched, "x", "-", "-")), list(at("b.py", alike(0, 3, matched, "x", "p", "-"))), "1>3!"},
+		"a file that moved, whose pattern is not told":      {full, true, list(alike(1, 3, matched, "x", "p", "-")), list(at("b.py", alike(0, 3, matched, "x", "-", "-"))), "1>3!"},
+		"a file that moved, with another pattern":           {full, true, list(alike(1, 3, matched, "x", "p", "-")), list(at("b.py", alike(0, 3, matched, "x", "q", "-"))), ""},
+		"a file that is there still":                        {here, true, list(alike(1, 3, matched, "x", "p", "-")), list(at("b.py", alike(0, 3, matched, "x", "p", "-"))), ""},
+		"a match that was edited within":                    {here, true, list(alike(1, 3, matched, "x", "-", "e")), list(alike(0, 9, matched, "y", "-", "e")), "1>9"},
+		"nothing to close":                                  {here, true, nil, list(alike(0, 9, own, "x", "-", "-")), ""},
+		"nothing seen first":                                {here, true, list(alike(1, 9, own, "x", "-", "-")), nil, ""},
 	} {
 		var rows []*redoubt.Finding
 		for i := range c.rows {
@@ -67,7 +71,7 @@ func TestPairUp(t *testing.T) {
 		for _, f := range c.unseen {
 			unseen = append(unseen, &Sighting{Finding: f})
 		}
-		pairs, left, alone := pairUp(c.scope, func(*redoubt.Finding) bool { return c.stands }, rows, unseen)
+		pairs, left, alone := pairUp(c.scope, func(*redoubt.Finding) bool { return c.stands }, func(f *redoubt.Finding) int { return f.Line / 100 }, rows, unseen)
 		if got := shownPairs(pairs); got != c.want || len(left)+len(pairs) != len(rows) || len(alone)+len(pairs) != len(unseen) {
 			t.Errorf("%s: %q, want %q; %d and %d stay alone", name, got, c.want, len(left), len(alone))
 		}

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -82,7 +81,7 @@ func (p *planner) run(stored Stored, report []Sighting) {
 	seen := make(map[int64]bool, len(report))
 	for i := range report {
 		s := &report[i]
-		row := cmp.Or(rows[s.Finding.Identity], s.was.row(rows))
+		row := rows[s.Finding.Identity]
 		if row == nil {
 			unseen = append(unseen, s)
 			continue
@@ -156,7 +155,7 @@ func (p *planner) matchExisting(known pair) {
 		next.StateUpdatedAt = p.At
 	}
 	p.recordMuting(row, &next)
-	p.link(row, &s.Finding)
+	p.link(row, s)
 	if next.State == redoubt.Unresolved {
 		p.changes.Reported = append(p.changes.Reported, row.ID)
 	}
@@ -178,10 +177,10 @@ func (p *planner) matchExisting(known pair) {
 // link puts the identity that a finding was seen under into its lineage, unless
 // it is of another one that stands beside it somewhere. What the primary branch
 // says of an identity counts even then, and what another name of this very
-// finding is.
-func (p *planner) link(row, sighting *redoubt.Finding) {
-	id := sighting.Identity
-	if id == row.Identity {
+// finding is. What is told of without its code has no name that comes again.
+func (p *planner) link(row *redoubt.Finding, s *Sighting) {
+	sighting, id := &s.Finding, s.Finding.Identity
+	if id == row.Identity || s.blind {
 		return
 	}
 	if other := p.lineages.of(id); other != 0 && other != row.LineageID && p.beside.apart(row.LineageID, other) {
@@ -240,7 +239,7 @@ func (p *planner) closeAbsent(missing []*redoubt.Finding, unseen []*Sighting) {
 			staying = append(staying, row)
 		}
 	}
-	pairs, closing, unseen := pairUp(p.Scope, p.ruleStands, closing, unseen)
+	pairs, closing, unseen := pairUp(p.Scope, p.ruleStands, p.lengths(unseen), closing, unseen)
 	renamed, unseen := p.Scope.pairRenamedRules(staying, unseen)
 	for _, pair := range slices.Concat(pairs, renamed) {
 		p.matchExisting(pair)

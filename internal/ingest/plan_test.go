@@ -168,7 +168,7 @@ func TestAnotherNameOfAFinding(t *testing.T) {
 			beside.ID, beside.LineageID = 2, 8
 			p.beside.live[8] = []redoubt.Finding{beside}
 		}
-		p.link(&row, &c.seen.Finding)
+		p.link(&row, &c.seen)
 		if linked := len(p.changes.Links) == 1; linked != c.link || linked && p.changes.Links[0] != (redoubt.IdentityLink{Identity: c.seen.Finding.Identity, LineageID: 7}) {
 			t.Errorf("%s: linked is %v", name, p.changes.Links)
 		}

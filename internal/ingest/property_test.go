@@ -327,7 +327,8 @@ func TestIdentityIsStableUnderLineMoves(t *testing.T) {
 		}
 		results := tr.results(tellsAll)
 		for i := range results { // else nothing tells which comes first
-			results[i].Location.Column = i + 1
+			at := &results[i].Location
+			at.Column, at.EndColumn = i+1, max(0, at.EndColumn+i+1-at.Column)
 		}
 		shift := map[int]int{}
 		for line, at := 1, 0; line < 40; line++ {
@@ -336,7 +337,8 @@ func TestIdentityIsStableUnderLineMoves(t *testing.T) {
 		}
 		moved := slices.Clone(results)
 		for i := range moved {
-			moved[i].Location.Line = shift[moved[i].Location.Line]
+			at := &moved[i].Location
+			at.Line, at.EndLine = shift[at.Line], shift[at.EndLine]
 			moved[i].Message += fmt.Sprintf(" (line %d)", moved[i].Location.Line)
 		}
 		for i := range results {

@@ -103,18 +103,25 @@ func (p *planner) keepDetails(row, next *redoubt.Finding, s *Sighting) (w redoub
 	return w
 }
 
-// loadBodies reads body and evidence of the rows that a sighting may be of that
-// tells less: of its rule, and not reported under their own identity.
+// loadBodies reads body and evidence of the rows that a sighting may be of that tells
+// less, or of whose code it tells first: of its rule, and not reported under their own
+// identity.
 func (a *application) loadBodies(ctx context.Context, rows []redoubt.Finding, reported map[redoubt.Identity]bool, unseen []*redoubt.Finding) (map[int64]redoubt.FindingWrite, error) {
-	least := map[string]int{}
+	type levels struct{ least, most int }
+	told := map[string]levels{}
 	for _, f := range unseen {
-		if known, told := least[f.RuleName]; !told || detailLevel(f) < known {
-			least[f.RuleName] = detailLevel(f)
+		n := detailLevel(f)
+		of, known := told[f.RuleName]
+		if !known {
+			of.least = n
 		}
+		told[f.RuleName] = levels{min(of.least, n), max(of.most, n)}
 	}
 	var ids []int64
 	for i := range rows {
-		if n, told := least[rows[i].RuleName]; told && n < detailLevel(&rows[i]) && !reported[rows[i].Identity] {
+		n := detailLevel(&rows[i])
+		of, any := told[rows[i].RuleName]
+		if any && (of.least < n || n == 0 && of.most > 0) && !reported[rows[i].Identity] {
 			ids = append(ids, rows[i].ID)
 		}
 	}

@@ -165,7 +165,7 @@ func unfitGroups(results []redoubt.Result, sightings []Sighting) map[uint64]bool
 		if !s.known {
 			left[s.Result.Raw.Group]--
 		}
-		if i > 0 && samePlace(s.Result, sightings[i-1].Result) {
+		if s.blind || i > 0 && samePlace(s.Result, sightings[i-1].Result) {
 			unfit[s.Result.Raw.Group] = true
 		}
 	}

@@ -101,6 +101,9 @@ func (tr *tree) results(telling int) (out []redoubt.Result) {
 			r.MatchBasedID = fmt.Sprint(key, "_", count[key])
 			r.CodeHash, r.PatternHash = it.code, tr.pattern
 			count[key]++
+			if it.style == 7 {
+				r.Message, r.Location.EndLine, r.Location.EndColumn = "m", it.line, it.column()+map[string]int{"x": 4}[it.code]
+			}
 			if telling > tellsAll {
 				r.PatternHash = ""
 			}
@@ -112,7 +115,7 @@ func (tr *tree) results(telling int) (out []redoubt.Result) {
 		case 3:
 			r.Code = it.code
 		case 4:
-			r.Message = "m"
+			r.Message, r.Location.EndLine, r.Location.EndColumn = "m", it.line, it.column()+map[string]int{"x": 4, "y": 5}[it.code]
 		case 5:
 			r.Secret = &redoubt.SecretMatch{}
 			if it.code == "x" {

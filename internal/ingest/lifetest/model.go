@@ -140,6 +140,7 @@ func sourceOf(u Upload) string {
 // live is the life of the findings of a stream through one applied scan.
 func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sighting, order []string, a *Answer) {
 	before := m.remember()
+	seen, order = m.continueBlind(s, u, seen, order)
 	is := map[*Finding]string{} // the identity under which each is seen
 	decided := map[*Finding]bool{}
 	for _, f := range s.Findings {
@@ -243,7 +244,7 @@ func (m *Model) again(of *Stream, f *Finding, then memory, u Upload, now time.Ti
 		f.Edges = was.Edges
 	}
 	if less {
-		f.Code, f.Tells = was.Code, was.Tells
+		f.Code, f.Tells, f.Alike = was.Code, was.Tells, was.Alike
 	}
 	switch {
 	case returned:

@@ -112,7 +112,7 @@ func ways(u Upload) (out []way) {
 	pass(true, sameRuleOfAFolder)
 	pass(false, func(a, b Sighting) bool { return place(a, b) && a.Package != "" && a.Package == b.Package })
 	silent := func(a, b Sighting) bool {
-		return place(a, b) && a.Package+b.Package == "" && a.Tells > 0 && b.Tells == 0
+		return place(a, b) && a.Package+b.Package == "" && a.Tells > 0 && b.Tells == 0 && a.Length == b.Length
 	}
 	pass(false, func(a, b Sighting) bool { return silent(a, b) })
 	pass(false, func(a, b Sighting) bool { return silent(b, a) })

@@ -12,10 +12,11 @@ import (
 // Sighting is what a report tells of a finding.
 type Sighting struct {
 	Rule, Path, Code, Pattern, Package, Edges string
+	Alike                                     string // what it shares with those like it, where nothing of its code is told
 
-	Line  int
-	State redoubt.State
-	Tells int // 2 the scanner's own id, 1 the code, 0 neither
+	Line, Length int // length is 0 where it is in several lines, or not told
+	State        redoubt.State
+	Tells        int // 2 the scanner's own id, 1 the code, 0 neither
 }
 
 // sightings names what a report sees, by identity, and the identities in the
@@ -27,11 +28,10 @@ func sightings(u Upload) (map[string]Sighting, []string) {
 			strings.Compare(a.Rule.Name, b.Rule.Name), strings.Compare(a.Message, b.Message), strings.Compare(a.MatchBasedID, b.MatchBasedID))
 	})
 	seen, order, told := map[string]Sighting{}, []string{}, map[string]string{}
-	alike := countAlike(u, results)
 	for _, r := range results {
 		id, again := told[unmuted(r)]
 		if !again {
-			id = nameOf(u, r, alike, order)
+			id = nameOf(u, r, order)
 			told[unmuted(r)] = id
 		}
 		before, known := seen[id]
@@ -40,6 +40,11 @@ func sightings(u Upload) (map[string]Sighting, []string) {
 		}
 		if !known || before.State == redoubt.Muted && !r.Muted {
 			seen[id] = see(r)
+			if key, _ := identityOf(u, r); blind(key) {
+				one := seen[id]
+				one.Alike = key
+				seen[id] = one
+			}
 		}
 	}
 	return seen, order
@@ -55,26 +60,10 @@ func blind(key string) bool {
 	return strings.HasPrefix(key, "redacted ") || strings.HasPrefix(key, "said ")
 }
 
-// countAlike counts different results with one key, where that is blind.
-func countAlike(u Upload, results []redoubt.Result) map[string]int {
-	out, told := map[string]int{}, map[string]bool{}
-	for _, r := range results {
-		if key, _ := identityOf(u, r); blind(key) && !told[unmuted(r)] {
-			told[unmuted(r)] = true
-			out[key]++
-		}
-	}
-	return out
-}
-
 // nameOf is a result's identity: its key and the number among equal ones, the
-// scanner's own where code of a formula group has one, else the first free. Of what
-// tells nothing of its code, how many are alike is part of the key.
-func nameOf(u Upload, r redoubt.Result, alike map[string]int, taken []string) string {
+// scanner's own where code of a formula group has one, else the first free.
+func nameOf(u Upload, r redoubt.Result, taken []string) string {
 	key, numbered := identityOf(u, r)
-	if blind(key) {
-		key = fmt.Sprint(key, " of ", alike[key])
-	}
 	name := func(n int) string {
 		if n == 0 {
 			return key
@@ -92,7 +81,7 @@ func nameOf(u Upload, r redoubt.Result, alike map[string]int, taken []string) st
 }
 
 func see(r redoubt.Result) Sighting {
-	s := Sighting{Rule: r.Rule.Name, Path: r.Path, Line: r.Location.Line, State: redoubt.Unresolved, Code: r.Code, Pattern: r.PatternHash}
+	s := Sighting{Rule: r.Rule.Name, Path: r.Path, Line: r.Location.Line, Length: length(r), State: redoubt.Unresolved, Code: r.Code, Pattern: r.PatternHash}
 	if r.Muted {
 		s.State = redoubt.Muted
 	}
@@ -119,6 +108,13 @@ func see(r redoubt.Result) Sighting {
 	return s
 }
 
+func length(r redoubt.Result) int {
+	if at := r.Location; at.EndLine == at.Line && at.Column > 0 && at.EndColumn > at.Column {
+		return at.EndColumn - at.Column
+	}
+	return 0
+}
+
 // identityOf: kinds never mix, so each key starts with its kind. Keys that
 // repeat in a report are numbered, but for those whose nature it is to repeat.
 func identityOf(u Upload, r redoubt.Result) (key string, numbered bool) {
@@ -129,9 +125,7 @@ func identityOf(u Upload, r redoubt.Result) (key string, numbered bool) {
 	if !u.Full {
 		part = " of a part of " + u.Ref
 	}
-	if r.Location.EndLine == r.Location.Line && r.Location.Column > 0 && r.Location.EndColumn > r.Location.Column {
-		part += fmt.Sprint(" long ", r.Location.EndColumn-r.Location.Column)
-	}
+	part += fmt.Sprint(" long ", length(r))
 	switch {
 	case r.Secret != nil && r.Secret.Hash != redoubt.Digest{}:
 		return fmt.Sprint("secret ", place, r.Secret.Hash), false
