@@ -22,27 +22,32 @@ const (
 // following is who follows in the trail.
 var following = redoubt.Actor{Kind: "system", Name: "connections"}
 
-// Bounds of a round: hosts that are asked at once, and how long one connection may take.
+// Bounds of a round: hosts that are asked at once, of all and of one deployment, and how long
+// one connection may take. One deployment whose hosts all are slow leaves others their
+// places; four such hold up all, until the first of their connections has had its time.
 const (
 	hostsAtOnce = 32
+	hostsOfOne  = 8
 	followFor   = 4 * time.Minute
 )
 
 // Background follows what hosts have until the context ends: new repositories, renamed
-// and archived ones, and change requests. Each host is asked by itself, so that one that
-// answers slowly holds up no other.
+// and archived ones, and change requests. Each host of each deployment is asked by itself, so
+// that one that answers slowly holds up no other.
 func (k *Keeper) Background(ctx context.Context) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	var asking sync.WaitGroup
 	defer asking.Wait()
-	rounds := rounds{room: make(chan struct{}, hostsAtOnce), busy: map[string]bool{}}
+	rounds := rounds{room: make(chan struct{}, hostsAtOnce), rooms: map[int64]chan struct{}{}, busy: map[askedHost]bool{}}
 	for {
-		for host, list := range k.byHost(store.Long(ctx)) { // people go first
-			if rounds.begin(host) {
+		for of, list := range k.byHost(store.Long(ctx)) { // people go first
+			if room, free := rounds.begin(of); free {
 				asking.Go(func() {
-					defer rounds.end(host)
-					rounds.room <- struct{}{} // each gives its place back within the time of its connections
+					defer rounds.end(of)
+					room <- struct{}{} // each gives its places back within the time of its connections
+					defer func() { <-room }()
+					rounds.room <- struct{}{}
 					defer func() { <-rounds.room }()
 					k.followAll(store.Long(ctx), list)
 				})
@@ -56,26 +61,37 @@ func (k *Keeper) Background(ctx context.Context) {
 	}
 }
 
-// rounds are those under way, each of a host.
+// askedHost is a host that a deployment has connections to.
+type askedHost struct {
+	deployment int64
+	host       string
+}
+
+// rounds are those under way, each of a host of a deployment.
 type rounds struct {
-	room chan struct{}
-	mu   sync.Mutex
-	busy map[string]bool
+	room  chan struct{} // of all
+	mu    sync.Mutex
+	rooms map[int64]chan struct{} // of each deployment
+	busy  map[askedHost]bool
 }
 
-// begin reports whether a host is free to be asked: not while the last round of it goes on.
-func (r *rounds) begin(host string) bool {
+// begin reports whether a host is free to be asked, not while the last round of it goes on,
+// and the room of its deployment.
+func (r *rounds) begin(of askedHost) (room chan struct{}, free bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	free := !r.busy[host]
-	r.busy[host] = true
-	return free
+	if r.rooms[of.deployment] == nil {
+		r.rooms[of.deployment] = make(chan struct{}, hostsOfOne)
+	}
+	free = !r.busy[of]
+	r.busy[of] = true
+	return r.rooms[of.deployment], free
 }
 
-func (r *rounds) end(host string) {
+func (r *rounds) end(of askedHost) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.busy, host)
+	delete(r.busy, of)
 }
 
 // followed is a connection of a deployment.
@@ -84,9 +100,9 @@ type followed struct {
 	connection redoubt.Connection
 }
 
-// byHost lists all connections by where they ask.
-func (k *Keeper) byHost(ctx context.Context) map[string][]followed {
-	out := map[string][]followed{}
+// byHost lists all connections by whose they are and where they ask.
+func (k *Keeper) byHost(ctx context.Context) map[askedHost][]followed {
+	out := map[askedHost][]followed{}
 	all, err := k.Store.Deployments(ctx)
 	if err != nil && ctx.Err() == nil {
 		k.Logger.ErrorContext(ctx, "cannot follow code hosts", "error", err)
@@ -98,7 +114,8 @@ func (k *Keeper) byHost(ctx context.Context) map[string][]followed {
 			return err
 		})
 		for _, c := range list {
-			out[hostOf(c)] = append(out[hostOf(c)], followed{d, c})
+			of := askedHost{d.ID, hostOf(c)}
+			out[of] = append(out[of], followed{d, c})
 		}
 		if err != nil && ctx.Err() == nil {
 			k.Logger.ErrorContext(ctx, "cannot follow code hosts", "deployment", d.Slug, "error", err)
@@ -107,7 +124,7 @@ func (k *Keeper) byHost(ctx context.Context) map[string][]followed {
 	return out
 }
 
-// followAll follows the connections of one host. What fails is tried again next time.
+// followAll follows connections of one host. What fails is tried again next time.
 func (k *Keeper) followAll(ctx context.Context, list []followed) {
 	for _, f := range list {
 		if ctx.Err() == nil {

@@ -138,7 +138,7 @@ func (k *Keeper) Hear(ctx context.Context, j redoubt.Job) (result []byte, media 
 		return nil, "", err
 	}
 	outcome := ""
-	err = k.turns.take(c, k.Clock(), func() (err error) {
+	err = k.turns.take(j.DeploymentID, c, k.Clock(), func() (err error) {
 		ctx, cancel := context.WithTimeout(ctx, tellFor)
 		defer cancel()
 		outcome, err = k.act(ctx, j.DeploymentID, c, in)
@@ -148,7 +148,7 @@ func (k *Keeper) Hear(ctx context.Context, j redoubt.Job) (result []byte, media 
 		outcome, err = err.Error(), nil
 	}
 	if err != nil {
-		return nil, "", asked(err)
+		return nil, "", k.askedFor(j, err)
 	}
 	return nil, "", k.Store.Update(ctx, j.DeploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		return tx.FinishDelivery(ctx, in.Delivery, redoubt.Line(outcome))

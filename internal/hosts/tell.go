@@ -61,7 +61,7 @@ func (k *Keeper) Tell(ctx context.Context, j redoubt.Job) (result []byte, media 
 	case err != nil || newer || m.verdict.state == 0:
 		return nil, "", err
 	}
-	err = k.turns.take(m.connection, k.Clock(), func() error {
+	err = k.turns.take(m.deployment.ID, m.connection, k.Clock(), func() error {
 		ctx, cancel := context.WithTimeout(ctx, tellFor)
 		defer cancel()
 		return k.say(ctx, m)
@@ -69,7 +69,7 @@ func (k *Keeper) Tell(ctx context.Context, j redoubt.Job) (result []byte, media 
 	if err == nil && m.verdict.again > 0 { // what is waited for may never come
 		return nil, "", job.WaitError{Wait: m.verdict.again, Reason: "a scan of the commit did not end"}
 	}
-	return nil, "", asked(err)
+	return nil, "", k.askedFor(j, err)
 }
 
 // asked is an error of a host as one of a job: no outage of the database, and for good
@@ -88,6 +88,22 @@ func asked(err error) error {
 		return job.PermanentError{Reason: err.Error()}
 	}
 	return errors.New(err.Error())
+}
+
+// How long a job waits for a host that does not answer, or has trouble of its own.
+const (
+	downWait     = 5 * time.Second
+	downWaitMost = 5 * time.Minute
+)
+
+// askedFor is asked of a job that waits for a host that is down, up to a day: a while that
+// grows with how long it has waited.
+func (k *Keeper) askedFor(j redoubt.Job, err error) error {
+	if errors.Is(err, redoubt.ErrUnavailable) {
+		wait := k.Clock().Sub(j.CreatedAt) / 4
+		return job.WaitError{Wait: min(max(wait, downWait), downWaitMost), Reason: redoubt.Line(err.Error())}
+	}
+	return asked(err)
 }
 
 // read finds out what is to be told.

@@ -57,7 +57,7 @@ func (k *Keeper) CreateTicket(ctx context.Context, j redoubt.Job) (result []byte
 		return nil, "", err
 	}
 	var made scm.Ticket
-	err = k.turns.take(o.connection, k.Clock(), func() (err error) {
+	err = k.turns.take(o.deployment.ID, o.connection, k.Clock(), func() (err error) {
 		ctx, cancel := context.WithTimeout(ctx, ticketFor)
 		defer cancel()
 		made, err = k.create(ctx, o)

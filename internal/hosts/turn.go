@@ -14,26 +14,35 @@ import (
 // but those who wait for it.
 const askedAtOnce = 2
 
+// A deployment asks all its hosts by so many at once. There are 8 who tell and 8 who hear, so
+// that one whose hosts all are slow leaves others half of them; two such take all, for
+// tellFor at most, and who comes next is whose turn is the longest ago (store.ClaimJob).
+const askedByOne = 4
+
 // turns says who may ask which host. It is safe for concurrent use; the zero one lets all.
 type turns struct {
 	mu      sync.Mutex
 	at      map[string]int       // how many ask a host
+	by      map[int64]int        // how many ask for a deployment
 	waiting map[string]int       // how many were sent away since one had its turn
 	until   map[string]time.Time // when a host wants to be asked again
 }
 
-// take does what asks the host of a connection, if it is its turn; else it is a
+// take does what asks the host of a deployment's connection, if it is its turn; else it is a
 // job.WaitError. A host that asks to wait is left alone for so long, by all of that
 // connection.
-func (t *turns) take(c redoubt.Connection, now time.Time, ask func() error) error {
+func (t *turns) take(deploymentID int64, c redoubt.Connection, now time.Time, ask func() error) error {
 	host, who := hostOf(c), string(c.Credential)
-	if wait := t.enter(host, who, now); wait > 0 {
+	if wait := t.enter(deploymentID, host, who, now); wait > 0 {
 		return job.WaitError{Wait: wait, Reason: "the host was busy all the time"}
 	}
 	err := ask()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.at[host]--
+	if t.by[deploymentID]--; t.by[deploymentID] == 0 {
+		delete(t.by, deploymentID)
+	}
 	if busy, is := errors.AsType[*redoubt.BusyError](err); is {
 		t.until[who] = now.Add(busy.Wait)
 	}
@@ -41,21 +50,22 @@ func (t *turns) take(c redoubt.Connection, now time.Time, ask func() error) erro
 }
 
 // enter takes a turn, or says when to try again: the later, the more wait.
-func (t *turns) enter(host, who string, now time.Time) time.Duration {
+func (t *turns) enter(deploymentID int64, host, who string, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.at == nil {
-		t.at, t.waiting, t.until = map[string]int{}, map[string]int{}, map[string]time.Time{}
+		t.at, t.by, t.waiting, t.until = map[string]int{}, map[int64]int{}, map[string]int{}, map[string]time.Time{}
 	}
 	if wait := t.until[who].Sub(now); wait > 0 {
 		return wait
 	}
 	delete(t.until, who)
-	if t.at[host] >= askedAtOnce {
+	if t.at[host] >= askedAtOnce || t.by[deploymentID] >= askedByOne {
 		t.waiting[host]++
 		return min(time.Second+time.Duration(t.waiting[host])*time.Second/4, time.Minute)
 	}
 	t.at[host]++
+	t.by[deploymentID]++
 	delete(t.waiting, host)
 	return 0
 }

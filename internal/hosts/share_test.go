@@ -1,0 +1,179 @@
+package hosts_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// shared are the hosts of two deployments: those of the first answer nothing until they are
+// let go, that of the other at once.
+type shared struct {
+	slow, quick *fakeHost
+	let         chan struct{}
+}
+
+func (s shared) Open(c redoubt.Connection, _ redoubt.HostCredential) (scm.Host, error) {
+	if strings.HasPrefix(c.BaseURL, "https://slow") {
+		return slowHost{s.slow, s.let}, nil
+	}
+	return s.quick, nil
+}
+
+// slowHost answers no question about change requests until it is let go.
+type slowHost struct {
+	*fakeHost
+	let chan struct{}
+}
+
+func (h slowHost) ChangeRequests(ctx context.Context, r redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+	select {
+	case h.asked <- struct{}{}:
+	case <-ctx.Done():
+	}
+	<-h.let
+	return h.fakeHost.ChangeRequests(ctx, r)
+}
+
+func (h *fakeHost) told() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.statuses)
+}
+
+// newShared makes the two deployments, the first with so many hosts, each with one project.
+func newShared(t *testing.T, s *store.Store, n int) (w *world, of shared, other redoubt.Deployment) {
+	t.Helper()
+	w = newWorld(t, s)
+	of = shared{&fakeHost{asked: make(chan struct{}, 100)}, &fakeHost{}, make(chan struct{})}
+	of.quick.repositories = []redoubt.Repository{told("1", "quick/app")}
+	c := w.keeper.Config
+	c.Hosts = of
+	w.keeper = hosts.New(c)
+	other, err := s.CreateDeployment(t.Context(), "other", "Other", storetest.Actor)
+	w.must(err)
+	for i := range n {
+		of.slow.repositories = []redoubt.Repository{{HostID: "1", FullName: fmt.Sprintf("slow/app%d", i), DefaultBranch: "trunk", CloneURL: fmt.Sprintf("https://slow%d.example/app.git", i)}}
+		w.add(w.d.ID, fmt.Sprintf("https://slow%d.example", i))
+	}
+	w.add(other.ID, "https://quick.example")
+	return w, of, other
+}
+
+func (w *world) add(deployment int64, address string) {
+	w.t.Helper()
+	_, err := w.keeper.Add(w.t.Context(), deployment, storetest.Actor, redoubt.Connection{Kind: redoubt.HostGitea, Name: address, BaseURL: address, Follow: []string{"**"}}, credential)
+	w.must(err)
+}
+
+// scanAll ends a scan of each project of a deployment.
+func (w *world) scanAll(deployment int64) {
+	w.t.Helper()
+	w.must(w.s.Update(w.t.Context(), deployment, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		projects, err := tx.Projects(ctx, store.ProjectQuery{Limit: 100})
+		for _, p := range projects {
+			if err != nil {
+				return err
+			}
+			var id int64
+			if id, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: "refs/heads/fix", Commit: first, Source: "semgrep", StartedAt: tx.Now(), CompletedAt: tx.Now(), Status: redoubt.ScanCompleted, Outcome: redoubt.ScanApplied}); err == nil {
+				err = tx.PutScanGate(ctx, id, nil)
+			}
+		}
+		return err
+	}))
+}
+
+// eventually waits for what others do.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for range 3000 {
+		if is() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("it never came to be: %s", what)
+}
+
+// TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn: twelve hosts that do not answer take half
+// of those who tell, and the other deployment is told of.
+func TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w, of, other := newShared(t, s, 12)
+		w.scanAll(w.d.ID)
+		ctx, stop := context.WithCancel(t.Context())
+		workers := job.New(s, map[string]job.Work{store.TellJob: w.keeper.Tell}, job.Options{Workers: 8, Poll: 10 * time.Millisecond, Clock: w.keeper.Clock, Logger: slog.New(slog.DiscardHandler)})
+		done := make(chan struct{})
+		go func() { defer close(done); workers.Run(ctx) }()
+		defer func() { close(of.let); stop(); <-done }()
+		eventually(t, "the slow ones are asked", func() bool { return len(of.slow.asked) >= 4 })
+		w.scanAll(other.ID)
+		eventually(t, "the other deployment is told of", func() bool { return of.quick.told() == 1 })
+		same(t, "slow ones asked at once", len(of.slow.asked), 4)
+	})
+}
+
+// TestSlowHostsOfOneDeploymentAreFollowedByTheSide: forty hosts that do not answer take a
+// quarter of the places, and change requests of the other deployment are found.
+func TestSlowHostsOfOneDeploymentAreFollowedByTheSide(t *testing.T) {
+	s := storetest.New(t, "sqlite")
+	w, of, other := newShared(t, s, 40)
+	of.quick.open = []redoubt.ChangeRequest{{Number: 7, State: redoubt.ChangeOpen, HeadCommit: first}}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); w.keeper.Background(ctx) }()
+	defer func() { close(of.let); stop(); <-done }()
+	eventually(t, "the slow ones are asked, and the other found", func() bool {
+		found := 0
+		w.must(s.View(t.Context(), other.ID, func(ctx context.Context, tx *store.Tx) error {
+			p, err := tx.ProjectByName(ctx, "quick/app")
+			if err != nil {
+				return err
+			}
+			r, err := tx.Repository(ctx, p.ID)
+			if err != nil {
+				return err
+			}
+			list, err := tx.ChangeRequests(ctx, r.ID)
+			found = len(list)
+			return err
+		}))
+		return found == 1 && len(of.slow.asked) >= 8
+	})
+	same(t, "slow ones asked at once", len(of.slow.asked), 8)
+}
+
+// TestAHostThatIsDownIsAskedForADay, ever more seldom, and no attempt is used up.
+func TestAHostThatIsDownIsAskedForADay(t *testing.T) {
+	clock := storetest.NewClock()
+	w := newWorld(t, storetest.Open(t, storetest.Database(t, "sqlite", clock)))
+	w.keeper.Clock = clock.Now
+	w.connect()
+	w.scanBy("semgrep", "refs/heads/fix", first)
+	w.host.down = fmt.Errorf("nobody answers: %w", redoubt.ErrUnavailable)
+	for _, c := range []struct{ after, want time.Duration }{{0, 5 * time.Second}, {time.Minute, 15 * time.Second}, {23 * time.Hour, 5 * time.Minute}} {
+		clock.Advance(c.after)
+		j := w.claim()
+		_, _, err := w.keeper.Tell(t.Context(), j)
+		wait, is := errors.AsType[job.WaitError](err)
+		if !is || wait.Wait.Round(time.Second) != c.want || !strings.Contains(wait.Reason, "nobody answers") || job.Outage(err) {
+			t.Errorf("after %v: %v, waiting %v, want %v", c.after, err, wait.Wait, c.want)
+		}
+		w.must(w.s.ReleaseJob(t.Context(), j, 0))
+	}
+	w.host.down = nil
+	w.must(w.tell(w.claim()))
+	same(t, "statuses", len(w.host.statuses), 1)
+}
