@@ -284,6 +284,13 @@ func truncated(s string, most int) string {
 // RunLost is the outcome of an attempt whose runner was not heard of within its lease.
 var RunLost = RunOutcome{State: RunFailed, Failure: RunTransient, Reason: "the runner was not heard of any more"}
 
+// Brought reports whether a run may name a scan as what it brought: one of its own, or, where
+// all that it uploaded was there already, of a managed run of the same commit before.
+func (r Run) Brought(s Scan) bool {
+	same := s.RunID != 0 && r.Commit != "" && s.Ref == r.Ref && s.Commit == r.Commit
+	return s.ProjectID == r.ProjectID && (s.RunID == r.ID || same)
+}
+
 // Overdue is the outcome that a begun run came to by itself: its lease ran out, or its
 // time. ok is false while it may go on.
 func (r Run) Overdue(now time.Time) (o RunOutcome, ok bool) {

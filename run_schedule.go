@@ -2,7 +2,9 @@ package redoubt
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
+	"strings"
 	"time"
 )
 
@@ -94,6 +96,17 @@ type RunFacts struct {
 	Open      *Run     // newest that waits or has begun; nil for none
 }
 
+// warning is why what is scanned is not kept in, where a runner that is there and may take
+// the runs has no sandbox; empty: all have one, or none is there.
+func (f RunFacts) warning(now time.Time) string {
+	for _, r := range f.Runners {
+		if r.Present(now) && r.Unsandboxed() {
+			return fmt.Sprintf("the runner %s scans without a sandbox (%s): code that takes the scanner over reads what the runner's user may read", r.Name, strings.TrimPrefix(r.Isolation, NoSandbox))
+		}
+	}
+	return ""
+}
+
 // RunStatus is a standing with its reason in words.
 type RunStatus struct {
 	Standing RunStanding
@@ -104,6 +117,7 @@ type RunStatus struct {
 	LastRun  int64     // newest run that ended; 0 for none
 	LastAt   time.Time // when that ended; zero for none
 	LastScan int64     // scan that it brought; 0 for none
+	Warning  string    // what is wrong though scans are made; empty: nothing
 }
 
 // Status decides what is in force.
@@ -119,6 +133,9 @@ func (f RunFacts) Status(now time.Time) RunStatus {
 	present := false
 	for _, r := range f.Runners {
 		present = present || r.Present(now)
+	}
+	if wanted.Full || wanted.Diff || f.Open != nil {
+		s.Warning = f.warning(now)
 	}
 	if wanted.Full && f.Connected {
 		s.NextAt = f.Plan.Every.Next(f.Project.ID, f.Plan.QueuedAt)

@@ -214,3 +214,55 @@ func TestRunnerSaysNothingUnbounded(t *testing.T) {
 		t.Error("a runner without a name has none")
 	}
 }
+
+// TestARunnerWithoutASandboxIsWarnedOf where it may take the runs that are wanted, and is there.
+func TestARunnerWithoutASandboxIsWarnedOf(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	kept := Runner{Name: "kept", Isolation: "bubblewrap: no network, the checkout alone", SeenAt: now}
+	loose := Runner{Name: "loose", Isolation: NoSandbox + "bubblewrap (bwrap) is not installed", SeenAt: now}
+	gone := loose
+	gone.SeenAt = now.Add(-RunnerGone)
+	wanted, off := Project{ManagedScan: ManagedScan{Diff: true}}, Project{}
+	for name, c := range map[string]struct {
+		facts RunFacts
+		warns bool
+	}{
+		"kept in":      {RunFacts{Project: wanted, Runners: []Runner{kept}}, false},
+		"not kept in":  {RunFacts{Project: wanted, Runners: []Runner{loose}}, true},
+		"one of two":   {RunFacts{Project: wanted, Runners: []Runner{kept, loose}}, true},
+		"gone":         {RunFacts{Project: wanted, Runners: []Runner{gone, kept}}, false},
+		"not wanted":   {RunFacts{Project: off, Runners: []Runner{loose}}, false},
+		"by hand once": {RunFacts{Project: off, Runners: []Runner{loose}, Open: &Run{State: RunQueued}}, true},
+		"none":         {RunFacts{Project: wanted}, false},
+	} {
+		got := c.facts.Status(now).Warning
+		if (got != "") != c.warns || c.warns && (!strings.Contains(got, "loose scans without a sandbox") || !strings.Contains(got, "(bubblewrap (bwrap) is not installed)")) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestWhatARunBrought is a scan of its own, or one of a managed run of the same commit before,
+// that brought the same; never one of a build.
+func TestWhatARunBrought(t *testing.T) {
+	run := Run{ID: 7, ProjectID: 1, Ref: "refs/heads/main", Commit: commitA}
+	for name, c := range map[string]struct {
+		scan Scan
+		want bool
+	}{
+		"its own":                        {Scan{ProjectID: 1, RunID: 7, Ref: run.Ref, Commit: commitA}, true},
+		"of a run of the commit before":  {Scan{ProjectID: 1, RunID: 6, Ref: run.Ref, Commit: commitA}, true},
+		"of a build of the commit":       {Scan{ProjectID: 1, Ref: run.Ref, Commit: commitA}, false},
+		"of a run of another commit":     {Scan{ProjectID: 1, RunID: 6, Ref: run.Ref, Commit: commitB}, false},
+		"of a run of another branch":     {Scan{ProjectID: 1, RunID: 6, Ref: "refs/heads/x", Commit: commitA}, false},
+		"of another project":             {Scan{ProjectID: 2, RunID: 6, Ref: run.Ref, Commit: commitA}, false},
+		"of another project, of its own": {Scan{ProjectID: 2, RunID: 7, Ref: run.Ref, Commit: commitA}, false},
+	} {
+		if got := run.Brought(c.scan); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if (Run{ID: 7, ProjectID: 1}).Brought(Scan{ProjectID: 1, RunID: 6}) {
+		t.Error("what names no commit is taken for the same one")
+	}
+}

@@ -30,6 +30,13 @@ const (
 	MaxRunners      = 200 // of a deployment
 )
 
+// NoSandbox is how what a runner says of its isolation begins where it has no sandbox; the
+// reason follows.
+const NoSandbox = "bounds alone, no sandbox: "
+
+// Unsandboxed reports whether the runner says that its scanners are kept in by bounds alone.
+func (r Runner) Unsandboxed() bool { return strings.HasPrefix(r.Isolation, NoSandbox) }
+
 // Present reports whether the runner was heard of lately.
 func (r Runner) Present(now time.Time) bool { return now.Sub(r.SeenAt) < RunnerGone }
 

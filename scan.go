@@ -105,6 +105,7 @@ type Scan struct {
 	// Unread names the lockfiles that the scanner found and could not read: it
 	// says nothing about them (semantics §15).
 	Unread []string
+	RunID  int64 // managed run that it is of; 0: none
 }
 
 // StatusAt returns the status at the given time: a scan still running after

@@ -32,7 +32,7 @@ type FindingEvent struct {
 // Person is who did something: a user, a token, what they had said for all
 // findings (an exception, a VEX statement), or the server itself.
 type Person struct {
-	Kind string `json:"kind" enum:"user,token,cli,scan,system,exception,vex" doc:"What kind of one: what an exception or VEX statement decides is told as theirs." example:"user"`
+	Kind string `json:"kind" enum:"user,token,collaborator,cli,scan,system,exception,vex" doc:"What kind of one; a collaborator replied at a code host. What an exception or VEX statement decides is told as theirs." example:"user"`
 	Name string `json:"name" doc:"Its name; empty where it has none." example:"ada"`
 }
 

@@ -12,6 +12,7 @@ type ManagedScanStatus struct {
 	OpenRunID *int64 `json:"open_run_id" nullable:"true" doc:"Run that waits or is under way; null: there is none." example:"18"`
 	// LastScanID is what the last run brought.
 	LastScanID *int64 `json:"last_scan_id" nullable:"true" doc:"Scan that the newest run brought; null: none." example:"42"`
+	Warning    string `json:"warning,omitempty" doc:"What is wrong though scans are made, as a runner without a sandbox and why it has none; absent: nothing." example:"the runner build-7 scans without a sandbox (bubblewrap (bwrap) is not installed): code that takes the scanner over reads what the runner's user may read"`
 }
 
 // Run is a managed run: one scan that the server has a runner make.

@@ -109,7 +109,7 @@ func find(ctx context.Context, tx *store.Tx, caller auth.Caller, id int64) (redo
 	if _, err = edge.Seen(caller.Globs(), project, err); err != nil {
 		return known, scan, err
 	}
-	return known, scan, edge.MayHandIn(ctx, tx, caller, scan.Ref, scan.Commit)
+	return known, scan, edge.MayAddTo(ctx, tx, caller, scan)
 }
 
 // packed is a report as it is kept: results name their rule by its place. A rule

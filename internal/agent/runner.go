@@ -283,7 +283,7 @@ func (a *Agent) finishRun(w http.ResponseWriter, r *http.Request, caller auth.Ca
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		outcome := redoubt.RunOutcome{State: state, Failure: failure, Reason: printable(in.Reason)}
 		if scan > 0 {
-			if s, err := tx.Scan(ctx, scan); err == nil && s.ProjectID == run.ProjectID {
+			if s, err := tx.Scan(ctx, scan); err == nil && run.Brought(s) { // what scans may have been taken over, and tell of any
 				outcome.ScanID = scan
 			} else if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
 				return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -244,7 +245,7 @@ func TestTheTokenOfARunIsOfItsRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		begin := func(token, branch, commit string) (int, int64) {
-			body := `{"project_metadata":{"repository":"acme/payments","branch":"` + branch + `","commit":"` + commit + `","is_full_scan":true},"scan_metadata":{"unique_id":"` + branch + commit[:2] + `","requested_products":["sast"]}}`
+			body := `{"project_metadata":{"repository":"acme/payments","branch":"` + branch + `","commit":"` + commit + `","is_full_scan":true},"scan_metadata":{"unique_id":"` + branch + commit[:2] + token[len(token)-4:] + `","requested_products":["sast"]}}`
 			status, answer := w.send("POST", "/api/cli/v2/scans", token, []byte(body))
 			var begun struct {
 				Info struct {
@@ -263,9 +264,10 @@ func TestTheTokenOfARunIsOfItsRun(t *testing.T) {
 			{"another commit", run.Token, "main", strings.Repeat("e", 40), 400},
 			{"its own", run.Token, "main", commit, 200},
 			{"another branch, by a token of the project", w.bound("acme/payments"), "release", commit, 200},
+			{"the same commit, by a token of the project", w.bound("acme/payments"), "main", commit, 200},
 		} {
 			got, id := begin(c.token, c.branch, c.commit)
-			if ids[c.branch] = id; got != c.status {
+			if ids[c.what] = id; got != c.status {
 				t.Errorf("%s is answered with %d, want %d", c.what, got, c.status)
 			}
 		}
@@ -274,13 +276,54 @@ func TestTheTokenOfARunIsOfItsRun(t *testing.T) {
 			return status
 		}
 		for _, c := range []struct {
-			branch string
+			what   string
 			status int
-		}{{"release", 400}, {"main", 200}} {
-			id := ids[c.branch]
+		}{{"another branch, by a token of the project", 400}, {"the same commit, by a token of the project", 400}, {"its own", 200}} {
+			id := ids[c.what]
 			steps := []int{write(id, "results", w.recorded("full/3-results.json")), write(id, "complete", w.recorded("full/4-complete.json")), write(id, "error", []byte(`{"exit_code":2}`))}
 			if want := []int{c.status, c.status, c.status}; !slices.Equal(steps, want) {
-				t.Errorf("a scan of %s: results, complete and error are answered with %v, want %v", c.branch, steps, want)
+				t.Errorf("a scan of %s: results, complete and error are answered with %v, want %v", c.what, steps, want)
+			}
+		}
+	})
+}
+
+// TestARunTellsOfItsOwnScanAlone: the document that names the scan is written where hostile
+// code runs.
+func TestARunTellsOfItsOwnScanAlone(t *testing.T) {
+	eachRunners(t, func(w *world) {
+		t := w.T
+		var first int64
+		for _, c := range []struct {
+			what string
+			own  bool
+		}{{"its own", true}, {"one of a build", false}, {"one of the run before", false}} {
+			w.queueRun("acme/payments")
+			runner := w.runner()
+			run, err := runner.LeaseRun(t.Context(), api.LeaseRunRequest{})
+			if err != nil || run == nil {
+				t.Fatal(run, err)
+			}
+			token := run.Token
+			if c.what == "one of a build" {
+				token = w.bound("acme/payments")
+			}
+			scan := first
+			if c.what != "one of the run before" {
+				status, id, answer := w.beginAs(token, claim{name: "acme/payments", id: "1", run: strings.ReplaceAll(c.what, " ", "-")})
+				if scan = id; id == 0 {
+					t.Fatalf("%s: there is no scan: %d %s", c.what, status, answer)
+				}
+			}
+			if c.own {
+				first = scan
+			}
+			if _, err := runner.FinishRun(t.Context(), run.ID, api.FinishRunRequest{Claim: run.Claim, State: "done", ScanID: fmt.Sprint(scan)}); err != nil {
+				t.Fatal(err)
+			}
+			id, _ := strconv.ParseInt(run.ID, 10, 64)
+			if got, _ := w.storedRun(id); (got.ScanID == scan) != c.own || !c.own && got.ScanID != 0 {
+				t.Errorf("%s, %d: the run names %d", c.what, scan, got.ScanID)
 			}
 		}
 	})

@@ -11,7 +11,8 @@ import (
 
 // MayHandIn refuses what the token of a managed run hands in about another ref or commit
 // than the run's: what scans there may have been taken over by the code that it scans.
-// Other tokens may hand in what their projects allow. Whoever may no more what they might
+// What is added to the transaction then is of the run. Other tokens may hand in what their
+// projects allow. Whoever may no more what they might
 // as they were let in is auth.ErrUnauthenticated: an upload can take hours to come.
 func MayHandIn(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commit string) error {
 	if err := stillIn(ctx, tx, caller); err != nil {
@@ -26,7 +27,21 @@ func MayHandIn(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commi
 	case run.Commit != "" && commit != run.Commit:
 		return redoubt.Invalid("commit", "this token is of a managed run of %s, and hands in nothing about another commit", run.Commit)
 	}
+	tx.WorkFor(run.ID)
 	return nil
+}
+
+// MayAddTo refuses what MayHandIn refuses of a scan, and what the token of a managed run adds
+// to a scan that is none of the run: another may scan the same commit at the time.
+func MayAddTo(ctx context.Context, tx *store.Tx, caller auth.Caller, scan redoubt.Scan) error {
+	if err := MayHandIn(ctx, tx, caller, scan.Ref, scan.Commit); err != nil {
+		return err
+	}
+	run, err := runOf(ctx, tx, caller)
+	if err == nil && run.ID != 0 && scan.RunID != run.ID {
+		err = redoubt.Invalid("scan", "this token is of managed run %d, and scan %d is none of it", run.ID, scan.ID)
+	}
+	return err
 }
 
 // stillIn refuses a token that was revoked since it was let in, and one whose person lost

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/redoubt/redoubt"
 )
 
 // Isolation says how scanners are kept in.
@@ -60,7 +62,7 @@ func (s sandbox) String() string {
 	if s.bwrap != "" {
 		return "bubblewrap: no network, the checkout alone"
 	}
-	return "bounds alone, no sandbox: " + s.why
+	return redoubt.NoSandbox + s.why
 }
 
 // isolates reports whether scanners are kept from the network and the rest of the disk.

@@ -20,7 +20,7 @@ import (
 func managedStatusOf(s redoubt.RunStatus) *api.ManagedScanStatus {
 	return &api.ManagedScanStatus{
 		State: s.Standing.String(), Reason: s.Reason, Schedule: s.Every.String(), NextAt: timeOrNull(s.NextAt), LastRunAt: timeOrNull(s.LastAt),
-		LastRunID: idOrNull(s.LastRun), OpenRunID: idOrNull(s.OpenRun), LastScanID: idOrNull(s.LastScan),
+		LastRunID: idOrNull(s.LastRun), OpenRunID: idOrNull(s.OpenRun), LastScanID: idOrNull(s.LastScan), Warning: s.Warning,
 	}
 }
 

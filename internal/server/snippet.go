@@ -17,7 +17,8 @@ import (
 const maxPlaces = 10_000
 
 // snippetScan finds the scan that the path names, for tokens that see its
-// project. That of a managed run has a part in the run's scans alone.
+// project. That of a managed run has a part in scans of the run's commit alone: an upload that
+// was there already is answered with the scan that brought it.
 func (c *call) snippetScan(ctx context.Context) (redoubt.Scan, error) {
 	id, err := c.id("scanId")
 	if err != nil {

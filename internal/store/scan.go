@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -10,12 +11,12 @@ import (
 )
 
 const scanColumns = `id, project_id, ref, commit_hash, source, started_at, completed_at, exit_code, is_full, products, status, outcome,
-	code, secrets, supply_chain, total_micros, digest, error, unread_json`
+	code, secrets, supply_chain, total_micros, digest, error, unread_json, run_id`
 
 func scanScan(r row) (s redoubt.Scan, err error) {
 	var exit, total sql.NullInt64
 	err = r.Scan(&s.ID, &s.ProjectID, &s.Ref, &s.Commit, &s.Source, instant(&s.StartedAt), instant(&s.CompletedAt), &exit, &s.Full,
-		&s.Products, &s.Status, &s.Outcome, &s.Counts.Code, &s.Counts.Secrets, &s.Counts.SupplyChain, &total, digest(&s.Digest), &s.Error, decoded(&s.Unread))
+		&s.Products, &s.Status, &s.Outcome, &s.Counts.Code, &s.Counts.Secrets, &s.Counts.SupplyChain, &total, digest(&s.Digest), &s.Error, decoded(&s.Unread), &s.RunID)
 	s.ExitCode, s.TotalTime = int(exit.Int64), -1
 	if total.Valid {
 		s.TotalTime = time.Duration(total.Int64) * time.Microsecond
@@ -34,7 +35,7 @@ func scanRow(s redoubt.Scan) []any {
 	}
 	return []any{
 		s.ID, s.ProjectID, s.Ref, s.Commit, s.Source, s.StartedAt, s.CompletedAt, exit, s.Full, s.Products, s.Status, s.Outcome,
-		s.Counts.Code, s.Counts.Secrets, s.Counts.SupplyChain, total, s.Digest, s.Error, encoded(append([]string{}, s.Unread...)),
+		s.Counts.Code, s.Counts.Secrets, s.Counts.SupplyChain, total, s.Digest, s.Error, encoded(append([]string{}, s.Unread...)), s.RunID,
 	}
 }
 
@@ -64,7 +65,7 @@ func (tx *Tx) AddScan(ctx context.Context, s redoubt.Scan) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.ID = id
+	s.ID, s.RunID = id, cmp.Or(s.RunID, tx.runID)
 	if err := tx.insert(ctx, `scan (deployment_id, `+scanColumns+`, applied_at)`, [][]any{append(scanRow(s), tx.appliedAt(s))}, ""); err != nil {
 		return 0, err
 	}

@@ -20,6 +20,7 @@ type Tx struct {
 	deployment redoubt.Deployment
 	now        time.Time
 	actor      redoubt.Actor
+	runID      int64 // see WorkFor
 	changes    changes
 	events     []redoubt.AuditEvent
 	before     time.Time // see LastCommit
@@ -37,6 +38,9 @@ type Tx struct {
 func newTx(q *session, d redoubt.Deployment, now time.Time, by redoubt.Actor) *Tx {
 	return &Tx{session: q, deployment: d, now: now, actor: by}
 }
+
+// WorkFor says that what the transaction adds is of a managed run; 0: of none.
+func (tx *Tx) WorkFor(run int64) { tx.runID = run }
 
 // View runs fn on one state of a deployment. An unknown deployment is
 // redoubt.ErrNotFound.

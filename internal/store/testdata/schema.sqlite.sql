@@ -725,7 +725,7 @@ CREATE TABLE scan (
     supply_chain  INTEGER  NOT NULL,
     total_micros  BIGINT,
     digest        BYTEA    NOT NULL,
-    error         TEXT     NOT NULL, unread_json TEXT NOT NULL DEFAULT '[]', applied_at BIGINT NOT NULL DEFAULT 0,
+    error         TEXT     NOT NULL, unread_json TEXT NOT NULL DEFAULT '[]', applied_at BIGINT NOT NULL DEFAULT 0, run_id BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX scan_project ON scan (deployment_id, project_id, started_at, id);
