@@ -113,6 +113,17 @@ func TestManagedScansOfAProject(t *testing.T) {
 	says(t, s.follow(fmt.Sprint("/runs/", doing.ID, "/retry"), url.Values{}), "Waiting")
 	s.finish(s.work("again\n"), redoubt.RunOutcome{State: redoubt.RunDone})
 	says(t, s.page(at), ">On</span>", "The next full scan is daily")
+	lacks(t, s.page(at), "No sandbox")
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		runners, err := tx.Runners(ctx)
+		if err == nil {
+			loose := runners[0]
+			loose.Isolation = redoubt.NoSandbox + "bubblewrap (bwrap) is not installed"
+			_, err = tx.SeeRunner(ctx, loose)
+		}
+		return err
+	})
+	says(t, s.page(at), ">On</span>", "No sandbox", "The runner build-7 scans without a sandbox (bubblewrap (bwrap) is not installed)")
 	lacks(t, s.page("/overview"), "Managed scans that do not run")
 	s.as(redoubt.RoleViewer)
 	lacks(t, s.page(at), "Scan now")
