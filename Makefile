@@ -85,9 +85,9 @@ faults: setup ## Kill, starve and damage servers on both engines, ten minutes at
 	go test -tags faults ./cmd/redoubt -count=1 -timeout 10m -run '^TestFaults' -v | grep -v '^=== '
 
 .PHONY: test-hosts
-test-hosts: ## Test against real code hosts: builds Gitea once, nine minutes of processor, then seconds (Linux; as root, it runs as nobody)
+test-hosts: ## Test against real code hosts: builds Gitea once, nine minutes of processor, then a few minutes (Linux; as root, it runs as nobody)
 	@scripts/gitea
-	go test -tags hosts $(call packages_with,^//go:build hosts) -count=1 -timeout 15m -run '^TestHosts' -v | grep -v '^=== '
+	REDOUBT_TEST_SEMGREP=$${REDOUBT_TEST_SEMGREP:-$(CURDIR)/.cache/venv/bin/semgrep} go test -tags hosts $(call packages_with,^//go:build hosts) -count=1 -timeout 15m -run '^TestHosts' -v | grep -v '^=== '
 
 .PHONY: schemathesis
 schemathesis: ## Hold a demo server to openapi.json, EXAMPLES=50 for each operation (needs Python and the network once)

@@ -146,6 +146,12 @@ func (g *Gitea) command(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
+// How long a start is waited for, on a busy machine, and how often it is looked for.
+const (
+	startAtMost = 5 * time.Minute
+	startLook   = 100 * time.Millisecond
+)
+
 // Start starts it, also again after Stop, and waits until it answers.
 func (g *Gitea) Start(t *testing.T) {
 	t.Helper()
@@ -153,7 +159,7 @@ func (g *Gitea) Start(t *testing.T) {
 	var log bytes.Buffer
 	g.running.Stdout, g.running.Stderr = &log, &log
 	check(t, g.running.Start())
-	for range 600 {
+	for range startAtMost / startLook {
 		answer, err := http.Get(g.URL + "/api/v1/version")
 		if err == nil {
 			_ = answer.Body.Close()
@@ -161,7 +167,7 @@ func (g *Gitea) Start(t *testing.T) {
 				return
 			}
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(startLook)
 	}
 	g.Stop(t)
 	t.Fatalf("Gitea does not answer:\n%s", log.String())
@@ -181,24 +187,40 @@ func (g *Gitea) Stop(t *testing.T) {
 // user makes an account and a token for it.
 func (g *Gitea) user(t *testing.T, name string, more ...string) string {
 	t.Helper()
-	for _, args := range [][]string{
-		append([]string{"admin", "user", "create", "--username", name, "--password", "p4ssword-of-" + name, "--email", name + "@example.com", "--must-change-password=false"}, more...),
-		{"admin", "user", "generate-access-token", "--username", name, "--token-name", "test", "--scopes", "all", "--raw"},
-	} {
-		out, err := g.command(t.Context(), args...).Output()
-		if err != nil {
-			t.Fatalf("gitea %v: %v", args, err)
-		}
-		if args[2] == "generate-access-token" {
-			lines := strings.Fields(strings.TrimSpace(string(out)))
-			return lines[len(lines)-1]
-		}
+	args := []string{"admin", "user", "create", "--username", name, "--password", "p4ssword-of-" + name, "--email", name + "@example.com", "--must-change-password=false"}
+	if out, err := g.command(t.Context(), append(args, more...)...).CombinedOutput(); err != nil {
+		t.Fatalf("make %s: %v: %s", name, err, out)
 	}
-	return ""
+	return g.Token(t, name)
 }
 
 // User makes another account and returns its token.
 func (g *Gitea) User(t *testing.T, name string) string { t.Helper(); return g.user(t, name) }
+
+// Revoke takes the token of an account out of force.
+func (g *Gitea) Revoke(t *testing.T, name string) {
+	t.Helper()
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, g.URL+"/api/v1/users/"+name+"/tokens/test", http.NoBody)
+	check(t, err)
+	q.SetBasicAuth(name, "p4ssword-of-"+name)
+	answer, err := http.DefaultClient.Do(q)
+	check(t, err)
+	check(t, answer.Body.Close())
+	if answer.StatusCode != http.StatusNoContent {
+		t.Fatalf("revoke the token of %s: %d", name, answer.StatusCode)
+	}
+}
+
+// Token makes a token of an account that has none.
+func (g *Gitea) Token(t *testing.T, name string) string {
+	t.Helper()
+	out, err := g.command(t.Context(), "admin", "user", "generate-access-token", "--username", name, "--token-name", "test", "--scopes", "all", "--raw").Output()
+	if err != nil {
+		t.Fatalf("a token for %s: %v", name, err)
+	}
+	lines := strings.Fields(string(out))
+	return lines[len(lines)-1]
+}
 
 // Call asks Gitea's own API as its admin, and reads the answer into what into points at.
 func (g *Gitea) Call(t *testing.T, method, path string, body, into any) {
