@@ -67,6 +67,11 @@ func newCIWorld(t *testing.T, engine string) *ciWorld {
 	}
 	w.start()
 	t.Cleanup(func() { w.stop() })
+	t.Cleanup(func() {
+		if log, _ := os.ReadFile(w.log.Name()); t.Failed() {
+			t.Logf("the server's log ends with\n%s", log[max(0, len(log)-4000):])
+		}
+	})
 	w.proxy = httptest.NewServer(http.HandlerFunc(w.pass))
 	t.Cleanup(w.proxy.Close)
 	w.startRules()

@@ -69,7 +69,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	writes["linkTicket"] = keyedWrite{request{method: "POST", path: "tickets/link", body: ticket("https://t.example/browse/SEC-2")}, ticket("https://t.example/browse/SEC-3")}
 	writes["unlinkTicket"] = keyedWrite{request{method: "POST", path: "tickets/unlink", body: object{"issue_ids": []int64{id}}}, object{"issue_ids": []int64{id + 1}}}
 	writes["createTickets"] = keyedWrite{request{method: "POST", path: "tickets", body: object{"issue_ids": []int64{id}}}, object{"issue_ids": []int64{id + 1}}}
-	writes["deleteTicket"] = keyedWrite{request: request{method: "DELETE", path: "ticketing/v2/tickets/" + itoa(w.ticketOnly(t, id))}}
+	writes["deleteTicket"] = keyedWrite{request: request{method: "DELETE", path: "ticketing/v2/tickets/" + itoa(w.ticketOnly(t, w.allCode(t)[1].ID))}}
 	writes["deleteException"] = keyedWrite{request: request{method: "DELETE", path: "exceptions/2"}} // the noise has the first
 	some := []string{strings.Repeat("0", 64)}
 	for _, what := range []string{"accept", "refuse"} {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -85,20 +86,21 @@ func (tx *Tx) Scan(ctx context.Context, id int64) (redoubt.Scan, error) {
 
 // FinishScan stores how a scan ended: its time of completion, exit code,
 // status, outcome, products, counts, digest and error. Which project, ref,
-// commit and source it is of, when it started and whether it is full were said
-// when it was added, and stay.
+// commit and source it is of, when it started, whether it is full and which
+// managed run it is of were said when it was added, and stay.
 func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
 	before, err := tx.Scan(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	s.ProjectID, s.Ref, s.Commit, s.Source, s.StartedAt, s.Full = before.ProjectID, before.Ref, before.Commit, before.Source, before.StartedAt, before.Full
-	args := scanRow(s)
-	// From the columns' order: what may change starts at completed_at.
+	s.ProjectID, s.Ref, s.Commit, s.Source, s.StartedAt, s.Full, s.RunID = before.ProjectID, before.Ref, before.Commit, before.Source, before.StartedAt, before.Full, before.RunID
+	row := scanRow(s)
+	// From the columns' order: what may change starts at completed_at, but for is_full, and ends before run_id.
+	changed := slices.Concat([]any{s.ID}, row[6:8], row[9:len(row)-1], []any{tx.appliedAt(s)})
 	err = tx.write(ctx, `
 		UPDATE scan SET completed_at = $3, exit_code = $4, products = $5, status = $6, outcome = $7,
 			code = $8, secrets = $9, supply_chain = $10, total_micros = $11, digest = $12, error = $13, unread_json = $14, applied_at = $15
-		WHERE deployment_id = $1 AND id = $2`, append(append([]any{s.ID, args[6], args[7]}, args[9:]...), tx.appliedAt(s))...)
+		WHERE deployment_id = $1 AND id = $2`, changed...)
 	if err != nil {
 		return err
 	}

@@ -276,7 +276,7 @@ func TestStreamFollowsTheOrderOfEnds(t *testing.T) {
 		for _, commit := range []string{"c1", "c2"} {
 			update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 				newest = tx.Now()
-				id, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: main, Commit: commit, Source: "semgrep", StartedAt: tx.Now(), Status: redoubt.ScanRunning, TotalTime: -1})
+				id, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: main, Commit: commit, Source: "semgrep", StartedAt: tx.Now(), Status: redoubt.ScanRunning, TotalTime: -1, RunID: 9})
 				ids = append(ids, id)
 				return err
 			})
@@ -292,6 +292,10 @@ func TestStreamFollowsTheOrderOfEnds(t *testing.T) {
 			})
 		}
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			ended, err := tx.Scan(ctx, ids[0])
+			if same(t, "the run it is of", ended.RunID, int64(9)); err != nil {
+				return err
+			}
 			for commit, superseded := range map[string]bool{"c2": true, "c1": false} {
 				got, err := tx.Stream(ctx, p.ID, main, "semgrep", commit)
 				if err != nil {
