@@ -202,10 +202,7 @@ func (p picture) message(h redoubt.Happening, r redoubt.NotificationRule, at tim
 	case h.ScanID != 0:
 		m.Path = fmt.Sprintf("/scans/%d", h.ScanID)
 	default:
-		m.Path = pages[p.product]
-		if h.Assignee != "" {
-			m.Path += "?assignees=" + escapeQuery(h.Assignee)
-		}
+		m.Path = listOf(p.product, h.Assignee)
 	}
 	return m
 }

@@ -9,10 +9,20 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// pages are where the findings of an issue type are listed.
+// pages are where the findings of an issue type are listed; a page without a query opens
+// as whoever looks has chosen.
 var pages = map[redoubt.IssueType]string{0: "/overview", redoubt.SAST: "/findings", redoubt.SCA: "/supply-chain/vulnerabilities", redoubt.Secrets: "/secrets"}
 
-func escapeQuery(s string) string { return url.QueryEscape(s) }
+// listOf is the list of what is open of an issue type, of a user or of all.
+func listOf(t redoubt.IssueType, assignee string) string {
+	switch {
+	case assignee != "":
+		return pages[t] + "?assignees=" + url.QueryEscape(assignee)
+	case t == 0:
+		return pages[t]
+	}
+	return pages[t] + "?status=" + redoubt.StatusOpen.String()
+}
 
 // title says in a sentence what happened.
 func (p picture) title(h redoubt.Happening, r redoubt.NotificationRule) string {

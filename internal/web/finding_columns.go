@@ -98,7 +98,7 @@ func (s *search) columnChoices() (out []columnChoice) {
 }
 
 // Unchosen is the rest of the state, for the form that chooses columns.
-func (s *search) Unchosen() []param { return s.hidden("columns") }
+func (s *search) Unchosen() []param { return s.hidden(func(o *search) { o.columns = nil }) }
 
 // Shows reports whether rows have a column.
 func (s *search) Shows(key string) bool {

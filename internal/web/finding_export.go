@@ -35,6 +35,9 @@ func exportFindings(t redoubt.IssueType) func(*request) error {
 			return redoubt.Invalid("format", "is one of csv, jsonl, sarif, xlsx")
 		}
 		s, err := req.searched(productOf(t), req.r.URL.Query())
+		if err == nil {
+			err = s.opened.fault // which a file could not tell
+		}
 		if err != nil {
 			return err
 		}

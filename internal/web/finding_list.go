@@ -144,7 +144,7 @@ func (req *request) findingsPage(s *search) (*findingsPage, error) {
 	}
 	p := &findingsPage{
 		search: s, Product: s.product, Version: view.Version(), Total: answer.Total, Facets: s.facetViews(answer.Facets), Chips: s.chips(),
-		Clear: s.plain(), Columns: s.columnChoices(), Exports: s.exports(), Hidden: s.hidden("q"), Any: s.with(func(o *search) {
+		Clear: s.plain(), Columns: s.columnChoices(), Exports: s.exports(), Hidden: s.hidden(func(o *search) { o.query = "" }), Any: s.with(func(o *search) {
 			delete(o.values, string(index.FacetStatus))
 			delete(o.except, string(index.FacetStatus))
 		}),
@@ -340,14 +340,13 @@ func (s *search) chips() []chip {
 	return out
 }
 
-// hidden are the parameters that a form of the page sends along but for those
-// that it has fields for.
-func (s *search) hidden(but ...string) []param {
-	q := s.addressed()
-	for _, name := range append(but, "page", "finding") {
-		q.Del(name)
-	}
-	return paramsOf(q)
+// hidden are the parameters that a form of the page sends along, whose fields are what the
+// change takes out of the state.
+func (s *search) hidden(change func(*search)) []param {
+	other := *s
+	other.page, other.finding = 1, 0
+	change(&other)
+	return paramsOf(other.addressed())
 }
 
 func paramsOf(q url.Values) []param {

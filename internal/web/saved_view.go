@@ -25,8 +25,9 @@ const (
 type openedView struct {
 	view    redoubt.SavedView // without an id: none
 	kept    string            // its query, in the spelling of the page for the viewer
-	lead    bool              // without a view, the address has to say so
+	lead    bool              // without a view, the address has to say so: the bare one may open another
 	problem string            // what of it cannot be followed
+	fault   error             // why the list is another one than was asked for; nil where it is not
 }
 
 // placed are the words of an address that tell where in a list one is, what was done, and as
@@ -49,6 +50,9 @@ func (req *request) openView(p product, q url.Values) (*search, error) {
 		return s, nil
 	}
 	kept, lost := followable(p.Type, opened.view.Query)
+	if len(lost) > 0 {
+		s.opened.fault = redoubt.Invalid(viewWord, "%s", strings.Join(lost, "; "))
+	}
 	saved, err := searchOf(p, s.base, req.named(kept), req.Clock())
 	if err != nil {
 		return nil, err
@@ -68,39 +72,53 @@ func (req *request) openView(p product, q url.Values) (*search, error) {
 // viewOf finds the view that an address names, and the query that is left to read.
 func (req *request) viewOf(p product, q url.Values) (openedView, url.Values, error) {
 	word := q.Get(viewWord)
-	if word == "" {
-		return openedView{}, q, nil
+	id, bad := 0, &redoubt.InvalidError{}
+	if word != allFindings {
+		id = number(q, viewWord, bad)
 	}
-	rest := maps.Clone(q)
-	delete(rest, viewWord)
-	if word == allFindings {
-		return openedView{lead: true}, rest, nil
-	}
-	bad := &redoubt.InvalidError{}
-	id := number(q, viewWord, bad)
 	if len(bad.Fields) > 0 {
 		return openedView{}, nil, bad
 	}
-	var v redoubt.SavedView
-	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		v, err = tx.SavedView(ctx, req.viewer.UserID, int64(id))
+	var opened openedView
+	err := req.view(func(ctx context.Context, tx *store.Tx) error {
+		chosen, err := tx.DefaultView(ctx, req.viewer.UserID, p.Type)
+		if opened.lead = chosen != 0 || word == allFindings; err == nil && id != 0 {
+			opened.view, err = tx.SavedView(ctx, req.viewer.UserID, int64(id))
+		}
 		return err
 	})
-	if errors.Is(err, redoubt.ErrNotFound) || err == nil && v.IssueType != p.Type {
-		return openedView{lead: true, problem: "This saved view is gone, or is somebody’s own: here is what is open"}, rest, nil
+	rest := maps.Clone(q)
+	delete(rest, viewWord)
+	if errors.Is(err, redoubt.ErrNotFound) || err == nil && id != 0 && opened.view.IssueType != p.Type {
+		return openedView{lead: true, problem: "This saved view is gone, or is somebody’s own: here is what is open", fault: redoubt.ErrNotFound}, rest, nil
 	}
-	if err != nil {
-		return openedView{}, nil, err
+	if err != nil || id == 0 || speaksOfList(p.Type, rest) {
+		return opened, rest, err
 	}
-	said := func(name string) bool { return !slices.Contains(placed, name) }
-	for name := range rest {
-		if said(name) {
-			return openedView{view: v}, rest, nil
+	kept, _ := followable(p.Type, opened.view.Query)
+	maps.Copy(kept, rest)
+	return opened, kept, nil
+}
+
+// speaksOfList reports whether a query has a word that says what to list, or how. What other
+// programs add to an address is none, nor is where in the list one is.
+func speaksOfList(t redoubt.IssueType, q url.Values) bool {
+	for name := range q {
+		if !slices.Contains(placed, name) && isWord(t, name) {
+			return true
 		}
 	}
-	kept, _ := followable(p.Type, v.Query)
-	maps.Copy(kept, rest)
-	return openedView{view: v}, kept, nil
+	return false
+}
+
+// isWord reports whether a findings page reads a word of its address.
+func isWord(t redoubt.IssueType, name string) bool {
+	for _, words := range [][]string{placed, unselective, lookedUp, selective} {
+		if slices.Contains(words, name) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(facetsOf(t), func(f facet) bool { return string(f.key) == strings.TrimPrefix(name, "-") })
 }
 
 // followable is what of a kept query still has a meaning, and the words that have none.
@@ -118,8 +136,10 @@ func followable(t redoubt.IssueType, query string) (q url.Values, lost []string)
 // withDefaultView is the query of a page without one: that of the view that the viewer
 // opens the page with.
 func (req *request) withDefaultView(t redoubt.IssueType, q url.Values) (url.Values, error) {
-	if len(q) > 0 {
-		return q, nil
+	for name := range q {
+		if isWord(t, name) {
+			return q, nil
+		}
 	}
 	var id int64
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {

@@ -62,12 +62,10 @@ func (req *request) viewMenu(s *search, form viewForm) (viewMenu, error) {
 	if err != nil {
 		return m, err
 	}
-	led := s.opened.lead
 	for _, v := range list {
 		if v.IssueType != s.product.Type {
 			continue
 		}
-		led = led || v.Default
 		c := viewChoice{choice{Label: v.Name, Address: s.base + "?" + viewWord + "=" + decimal(v.ID), Current: v.ID == m.Current.ID}, v.Default}
 		if v.Shared() {
 			m.Shared = append(m.Shared, c)
@@ -75,10 +73,7 @@ func (req *request) viewMenu(s *search, form viewForm) (viewMenu, error) {
 			m.Mine = append(m.Mine, c)
 		}
 	}
-	m.All = choice{Label: "All findings", Address: s.base, Current: m.Current.ID == 0}
-	if led {
-		m.All.Address += "?" + viewWord + "=" + allFindings
-	}
+	m.All = choice{Label: "All findings", Address: s.plain(), Current: m.Current.ID == 0}
 	if m.Current.ID != 0 {
 		m.Differs, m.May, m.Again = s.differs(), req.mayChange(m.Current), s.base+"?"+viewWord+"="+decimal(m.Current.ID)
 	}

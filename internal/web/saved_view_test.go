@@ -124,6 +124,86 @@ func TestTheDefaultView(t *testing.T) {
 	}
 }
 
+// TestNoViewStaysNoView follows the page's own links and forms from lists under no view,
+// where the bare address opens a default view that selects nothing.
+func TestNoViewStaysNoView(t *testing.T) {
+	s := demoSite(t)
+	all := totalOf(t, s.page("/findings"))
+	s.keep(url.Values{"query": {"severities=low&severities=critical&q=matches+nothing"}, "name": {"Nothing"}, "default": {"1"}})
+	if got := totalOf(t, s.page("/findings")); got != "0" {
+		t.Fatalf("the default view lists %s", got)
+	}
+	linked := func(from, pattern string) string {
+		t.Helper()
+		m := regexp.MustCompile(pattern).FindStringSubmatch(s.page(from))
+		if m == nil {
+			t.Fatalf("%s has no %s", from, pattern)
+		}
+		return strings.TrimPrefix(html.UnescapeString(m[1]), "/orgs/acme")
+	}
+	const facet = `<a class="take" href="([^"]*severities=high[^"]*)"`
+	for name, way := range map[string][]string{
+		"all, a facet, and its chip":    {"/findings?view=all", facet, `<a href="([^"]*)" title="Remove this filter"><span class="soft">Severity`},
+		"a facet, and Reset":            {"/findings?status=open", facet, `class="reset" href="([^"]*)"`},
+		"nothing, and back to the open": {"/findings?q=matches+nothing&severities=high", `<a href="([^"]*)">start from what is open`},
+		"a facet of a link, its chip":   {"/findings?severities=high", `<a href="([^"]*)" title="Remove this filter"><span class="soft">Severity`},
+		"grouped, and no longer":        {"/findings?status=open", `<a href="([^"]*group=rule)"`, `<a href="([^"]*)"[^>]*>Not grouped`},
+		"four facets, and none":         {"/findings?status=open&severities=high&severities=medium&severities=low&severities=critical", `<a href="([^"]*)" title="Remove this filter"><span class="soft">Severity`, `<a href="([^"]*)" title="Remove this filter"><span class="soft">Severity`, `<a href="([^"]*)" title="Remove this filter"><span class="soft">Severity`, `<a href="([^"]*)" title="Remove this filter"><span class="soft">Severity`},
+		"a finding, and its list":       {"/findings?status=open", `<a class="title" href="([^"]*)"`, `<a class="[^"]*shut" href="([^"]*)"`},
+		"the list of the news":          {"/findings?page=1", `name="back" value="([^"]*)"`},
+		"all findings of the menu":      {"/findings", `<a href="([^"]*view=all)"`},
+		"the product of the overview":   {"/overview", `<h2><a href="([^"]*/findings[^"]*)">Code</a>`},
+	} {
+		at := way[0]
+		for _, pattern := range way[1:] {
+			at = linked(at, pattern)
+		}
+		if got := totalOf(t, s.page(at)); got != all {
+			t.Errorf("%s: %s lists %s, want %s", name, at, got, all)
+		}
+	}
+	for _, from := range []string{"/findings?status=open", "/findings?columns=age", "/findings?columns=age&view=all"} {
+		form := regexp.MustCompile(`(?s)<summary>Columns</summary><form.*?</form>`).FindString(s.page(from))
+		sent := url.Values{} // with nothing ticked
+		for _, m := range regexp.MustCompile(`type="hidden" name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(form, -1) {
+			sent.Add(m[1], html.UnescapeString(m[2]))
+		}
+		if got := totalOf(t, s.page("/findings?"+sent.Encode())); form == "" || got != all {
+			t.Errorf("no columns of %s: ?%s lists %s, want %s", from, sent.Encode(), got, all)
+		}
+	}
+}
+
+// TestWhatOthersAddToAnAddress leaves the view and the default as they are: only words of
+// the list count.
+func TestWhatOthersAddToAnAddress(t *testing.T) {
+	s := demoSite(t)
+	high := totalOf(t, s.page("/findings?severities=high"))
+	view := s.keep(url.Values{"query": {"severities=high"}, "name": {"High"}, "default": {"1"}})
+	for _, address := range []string{view + "&utm_source=chat", "/findings?utm_source=chat"} {
+		page := s.page(address)
+		if got := totalOf(t, page); got != high || strings.Contains(page, "Save changes") {
+			t.Errorf("%s lists %s, want %s of the view", address, got, high)
+		}
+	}
+}
+
+// TestNoFileOfAViewThatIsLost refuses the export of a view that is gone, or of
+// another page: the file could not tell that it is of something else.
+func TestNoFileOfAViewThatIsLost(t *testing.T) {
+	s := demoSite(t)
+	view := s.keep(url.Values{"query": {"severities=high"}, "name": {"High"}})
+	id := view[strings.LastIndex(view, "=")+1:]
+	for address, want := range map[string]int{
+		"/findings/export?format=jsonl&view=" + id: http.StatusOK, "/findings/export?format=jsonl&view=all": http.StatusOK,
+		"/findings/export?format=jsonl&view=999999": http.StatusNotFound, "/secrets/export?format=jsonl&view=" + id: http.StatusNotFound,
+	} {
+		if a := s.get(address); a.StatusCode != want {
+			t.Errorf("%s: %s, want %d", address, a.Status, want)
+		}
+	}
+}
+
 // TestWhoMayChangeViews: everybody has their own; who decides about findings shares them
 // and changes what is shared, whoever made it.
 func TestWhoMayChangeViews(t *testing.T) {

@@ -298,5 +298,5 @@ func (req *request) backTo(form url.Values, t redoubt.IssueType) string {
 	if back := form.Get("back"); req.local(back) {
 		return back
 	}
-	return req.to(productOf(t).Path)
+	return req.to(productOf(t).Path + "?" + string(index.FacetStatus) + "=" + redoubt.StatusOpen.String())
 }
