@@ -202,6 +202,56 @@ func TestFindingsOfASavedView(t *testing.T) {
 	})
 }
 
+// TestSavedViewsInTheHostedDialect takes a view only beside its own issue type, and an order
+// only for findings that have it.
+func TestSavedViewsInTheHostedDialect(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		smallSite(t, s)
+		keep := func(issueType, query string) string {
+			return fmt.Sprint(post[api.SavedViewResponse](t, s, "saved-views", object{"name": issueType + query, "issue_type": issueType, "query": query, "shared": true}).View.ID)
+		}
+		code, chain := keep("sast", "severities=high"), keep("sca", "sort=epss")
+		for query, refusedAt := range map[string]string{
+			"view=" + code:                                 "",
+			"issue_type=sast&view=" + code:                 "",
+			"issue_type=sca&view=" + chain:                 "",
+			"issue_type=sca&sort=kev&view=" + chain:        "",
+			"issue_type=sca&sort=kev":                      "",
+			"issue_type=sca&view=" + code:                  "query.issue_type",
+			"issue_type=sast&view=" + chain:                "query.issue_type",
+			"issue_type=sast,sca&view=" + code:             "query.issue_type",
+			"issue_type=sast&issue_type=sca&view=" + chain: "query.issue_type",
+			"view=" + chain:                                "query.issue_type",
+			"sort=epss":                                    "query.sort",
+			"issue_type=sast&sort=epss":                    "query.sort",
+			"sort=epss&view=" + code:                       "query.sort",
+		} {
+			text := s.hosted(t, "findings?"+query)
+			if refusedAt == "" && !strings.HasPrefix(text, `{"findings":`) || refusedAt != "" && !strings.Contains(text, refusedAt) {
+				t.Errorf("%s answers %.300s, want it refused at %q", query, text, refusedAt)
+			}
+		}
+	})
+}
+
+// TestViewsOfWhoeverLooksNeedSomebody refuses a view of @me to a token that no user made: it
+// would read nothing, and take that for good news.
+func TestViewsOfWhoeverLooksNeedSomebody(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		smallSite(t, s)
+		ada := s.as(t, "ada", redoubt.RoleTriager)
+		for _, query := range []string{"assignees=%40me", "-assignees=%40me"} {
+			id := fmt.Sprint(post[api.SavedViewResponse](t, s, "saved-views", object{"name": query, "issue_type": "sast", "query": query, "shared": true}).View.ID)
+			for _, path := range []string{"findings?view=", "findings/counts?view=", "findings/export?format=jsonl&view="} {
+				invalid(t, s.send(t, request{method: "GET", path: path + id}), "query.view")
+				if a := ada.send(t, request{method: "GET", path: path + id}); a.status != 200 {
+					t.Errorf("%s%s of a user: %d", path, id, a.status)
+				}
+			}
+		}
+	})
+}
+
 // TestSavedViewsTakeIfMatch changes a view only as it was read.
 func TestSavedViewsTakeIfMatch(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {

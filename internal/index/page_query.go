@@ -30,6 +30,16 @@ func (q *PageQuery) For(user string) {
 	}
 }
 
+// AboutMe reports whether a query names @me, so that somebody has to ask.
+func (q *PageQuery) AboutMe() bool {
+	for _, f := range []*redoubt.FindingFilter{&q.Filter, q.Filter.Except} {
+		if f != nil && slices.Contains(f.Assignees, redoubt.AssigneeMe) {
+			return true
+		}
+	}
+	return false
+}
+
 // Missing says which projects a query names that are not there any more, for people;
 // empty: none.
 func (v *View) Missing(q *PageQuery) string {

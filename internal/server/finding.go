@@ -86,7 +86,11 @@ func (c *call) listFindings(ctx context.Context, in *findingsInput) (writer, err
 		return nil, err
 	}
 	if in.View != 0 {
-		q, err := c.viewed(ctx, in.View, in.IssueType)
+		issueType := in.IssueType
+		if c.hosted() { // which takes several
+			issueType = hostedType(c.hostedQuery.issueTypes)
+		}
+		q, err := c.viewed(ctx, in.View, issueType)
 		if err != nil {
 			return nil, err
 		}

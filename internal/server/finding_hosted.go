@@ -90,19 +90,27 @@ func (in *findingsInput) of(issueType string) redoubt.FindingFilter {
 // hostedFindings selects a page as the hosted service does.
 func (c *call) hostedFindings(ctx context.Context, view *index.View, in *findingsInput) (*index.Page, error) {
 	page, size := int(in.Page), cmp.Or(c.hostedQuery.pageSize, int(in.PageSize))
+	types, filter := c.hostedQuery.issueTypes, in.filter
 	switch {
 	case c.hostedQuery.nothing:
 		return &index.Page{}, nil
-	case in.View != 0:
-		return view.Sorted(ctx, in.filter, in.order, page, size)
-	case len(c.hostedQuery.issueTypes) > 1 && in.order != index.Newest:
+	case in.View != 0: // the filter is that of the view
+	case len(types) > 1 && in.order != index.Newest:
 		return nil, redoubt.Invalid("query.sort", "sorts findings of one issue_type only")
-	case len(c.hostedQuery.issueTypes) > 1:
+	case len(types) > 1:
 		return view.MergedPage(ctx, in.of("sast"), in.of("sca"), page, size)
-	case len(c.hostedQuery.issueTypes) == 1:
-		return view.Sorted(ctx, in.of(c.hostedQuery.issueTypes[0]), in.order, page, size)
+	default:
+		filter = in.of(hostedType(types))
 	}
-	return view.Sorted(ctx, in.of("sast"), in.order, page, size)
+	if !in.order.Fits(filter.IssueType) {
+		return nil, redoubt.Invalid("query.sort", "sorts findings of issue_type sca only, and issue_type is %s", filter.IssueType)
+	}
+	return view.Sorted(ctx, filter, in.order, page, size)
+}
+
+// hostedType names the issue types that a query asks for; without one it is code.
+func hostedType(types []string) string {
+	return cmp.Or(strings.Join(types, ", "), redoubt.SAST.String())
 }
 
 // hostedPage writes one list, in the hosted dialect. An empty one stays below 100

@@ -211,6 +211,9 @@ func (c *call) viewed(ctx context.Context, id int64, issueType string) (q index.
 		if q, err = c.readQuery(v.IssueType, v.Query); err != nil {
 			return fmt.Errorf("saved view %d: %w", id, err)
 		}
+		if user == 0 && q.AboutMe() {
+			return redoubt.Invalid("query.view", "the view selects what is assigned to whoever looks (%s), and no user made this token", redoubt.AssigneeMe)
+		}
 		if user != 0 {
 			me, err := c.tx.MemberByID(ctx, user)
 			if err != nil {
