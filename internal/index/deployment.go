@@ -177,10 +177,11 @@ func (d *deployment) load(ctx context.Context) error {
 		}
 		one.Lock()
 		defer one.Unlock()
-		if err := s.apply(e); err != nil { // and there is nothing but what is stored
+		err = s.apply(e)
+		if errors.Is(err, errBereft) { // and there is nothing but what is stored
 			return fmt.Errorf("%w: %w", redoubt.ErrDamaged, err)
 		}
-		return nil
+		return err
 	})
 	if err == nil && stale {
 		err = fmt.Errorf("deployment %d has no complete feed: %w", d.id, redoubt.ErrUnavailable)

@@ -75,7 +75,7 @@ func (r *Replica) Feed(ctx context.Context, deploymentID, since int64, take func
 		case err == nil:
 			r.fed[0].Add(1)
 			return version, stale, nil
-		case a.refused.Load() || ctx.Err() != nil:
+		case ctx.Err() != nil || a.refused.Load() && !errors.Is(err, redoubt.ErrDamaged): // a replica's damage is its own
 			return version, stale, err
 		}
 		r.relieve(err)

@@ -137,6 +137,12 @@ func TestReplicaIsLostMeanwhile(t *testing.T) {
 		t.Errorf("who reads refuses: %v", err)
 	}
 	r.reads("replica", 0)
+
+	damaged := func(*redoubt.Batch) error { return redoubt.ErrDamaged }
+	if _, _, err := r.replica.Feed(t.Context(), r.id, 0, damaged); !errors.Is(err, redoubt.ErrReplicaLost) {
+		t.Errorf("what the replica has is damaged: %v", err)
+	}
+	r.reads("primary", 0)
 }
 
 // A database that is no replica of this one, though it has the deployment and more

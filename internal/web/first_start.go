@@ -84,11 +84,11 @@ func (s *startState) Steps(org string, v Viewer) []startStep {
 }
 
 // startState reads how far the deployment is. Where people know their way, nothing
-// but that is read.
-func (req *request) startState() (s *startState, err error) {
+// but that is read, unless the steps are asked for all the same.
+func (req *request) startState(asked bool) (s *startState, err error) {
 	s = &startState{Provider: req.SignIn != nil && req.SignIn.Provider != nil}
 	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		if s.FirstStart, err = tx.FirstStart(ctx); err != nil || s.Left {
+		if s.FirstStart, err = tx.FirstStart(ctx); err != nil || s.Left && !asked {
 			return err
 		}
 		return s.read(ctx, tx, req.viewer)
@@ -164,10 +164,7 @@ type startPage struct {
 
 // start shows the steps, whether they are done or not.
 func (req *request) start() error {
-	s, err := req.startState()
-	if err == nil && s.Left { // somebody asks for the steps all the same
-		err = req.view(func(ctx context.Context, tx *store.Tx) error { return s.read(ctx, tx, req.viewer) })
-	}
+	s, err := req.startState(true)
 	if err != nil {
 		return err
 	}
@@ -204,7 +201,7 @@ func (req *request) startSteps() error {
 		req.redirect(req.to(startPath))
 		return nil
 	}
-	s, err := req.startState()
+	s, err := req.startState(true)
 	if err != nil {
 		return err
 	}

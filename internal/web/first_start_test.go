@@ -117,6 +117,11 @@ func TestFirstStartFollowsWhatHappens(t *testing.T) {
 	says(t, s.steps(), "1 blocking rule")
 	s.member("bob", "Bob", redoubt.RoleViewer)
 	says(t, s.steps(), "2 people", "All is set up")
+	lacks(t, s.steps(), "every 3s") // there is nothing to wait for
+	if a := s.post(startPath+"/leave", nil); a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("leaving: %s", a.Status)
+	}
+	says(t, s.steps(), "acme/app was scanned", "1 blocking rule", "2 people") // a page that is open keeps its ticks
 	lacks(t, s.page("/overview"), "Set up Redoubt:")
 }
 

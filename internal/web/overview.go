@@ -83,7 +83,7 @@ type sinceVisit struct {
 
 // overview shows where the deployment stands.
 func (req *request) overview() error {
-	start, err := req.startState()
+	start, err := req.startState(false)
 	if err != nil {
 		return err
 	}
