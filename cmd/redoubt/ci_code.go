@@ -214,7 +214,7 @@ func (c *codeReader) snippets(places []redoubt.SnippetPlace) (list []api.Snippet
 }
 
 // read reads a text file of the checkout. The name is what a scanner said, so it
-// may be anything: links out of the checkout, devices, what git keeps for itself
+// may be anything: links, devices, what git keeps for itself
 // and what is no text are refused.
 func (c *codeReader) read(name string) (string, error) {
 	switch {
@@ -222,6 +222,11 @@ func (c *codeReader) read(name string) (string, error) {
 		return "", errors.New("it is not in the checkout")
 	case slices.ContainsFunc(strings.Split(path.Clean(name), "/"), func(part string) bool { return strings.EqualFold(part, ".git") }):
 		return "", errors.New("files of git itself are never sent")
+	}
+	for at := path.Clean(name); at != "."; at = path.Dir(at) { // what is committed as a link may lead anywhere in it
+		if info, err := c.root.Lstat(filepath.FromSlash(at)); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return "", errors.New("it is a link, or is in one")
+		}
 	}
 	info, err := c.root.Stat(filepath.FromSlash(name))
 	switch {

@@ -55,6 +55,7 @@ func (c importCmd) Run(a *app) error {
 		return err
 	}
 	files.tell(a.err)
+	files.code.tell(a.err)
 	if len(files.unread) > 0 {
 		return &exitError{exitPartly}
 	}
@@ -73,11 +74,8 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 	if err != nil {
 		return nil, nil, err
 	}
-	closed, err := c.beside(a.ctx, &files.o, list)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer closed()
+	files.code = c.beside(a.ctx)
+	defer files.code.close()
 	var secret func(tool, rule string) bool
 	err = st.View(a.ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		texts, err := tx.RuleTexts(ctx)

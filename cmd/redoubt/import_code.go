@@ -2,57 +2,146 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
 	"os"
-	"path/filepath"
+	"path"
+	"slices"
+	"strings"
 	"time"
-
-	"github.com/redoubt/redoubt/internal/report"
 )
 
-// beside has code that a report does not tell read from the checkout in which the import
-// runs, or which its root names. A file counts that was not written since the reports
-// were, and none where another commit is checked out than they are said to be of. The
-// function returned is called when all is read.
-func (c importCmd) beside(ctx context.Context, o *report.Options, list []importFile) (closed func(), err error) {
-	top, err := git(ctx, c.Root, "rev-parse", "--show-toplevel")
+// besideCode reads code that reports do not tell from the checkout in which the import
+// runs, or which its root names. Only what is certainly what was scanned is read: files
+// of the commit that --commit names, which is checked out, as they are in it, and not
+// written since the report was.
+type besideCode struct {
+	none   string // why nothing at all is read; empty where something may be
+	reader codeReader
+	prefix string          // of the folder that the import runs in, with a slash
+	files  map[string]bool // that are in the commit, and as they are there
+	left   map[string]string
+}
+
+// beside looks at the checkout. An error is told once a report asks for code.
+func (c importCmd) beside(ctx context.Context) *besideCode {
+	b := &besideCode{left: map[string]string{}}
+	if err := b.open(ctx, c.Root, c.Commit); err != nil {
+		b.none = err.Error()
+	}
+	return b
+}
+
+func (b *besideCode) open(ctx context.Context, dir, commit string) error {
+	top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
 	if err != nil {
-		return func() {}, nil //nolint:nilerr // there is no checkout, which is as good
+		return errors.New("this is no checkout")
 	}
-	if head, err := git(ctx, top, "rev-parse", "HEAD"); err == nil && c.Commit != "" && c.Commit != head {
-		return func() {}, nil
+	head, err := git(ctx, top, "rev-parse", "HEAD")
+	switch {
+	case err != nil:
+		return errors.New("nothing is committed in this checkout")
+	case commit == "":
+		return errors.New("--commit does not say which commit was scanned")
+	case commit != head:
+		return fmt.Errorf("%s is checked out, and --commit says %s", head, commit)
 	}
-	scanned, err := oldest(list)
+	if b.prefix, err = git(ctx, dir, "rev-parse", "--show-prefix"); err != nil {
+		return err
+	}
+	if b.files, err = committedFiles(ctx, top); err != nil {
+		return err
+	}
+	b.reader.root, err = os.OpenRoot(top)
+	return err
+}
+
+// committedFiles are the files of HEAD that are in the working tree as they are there.
+// Links and other repositories are none.
+func committedFiles(ctx context.Context, top string) (map[string]bool, error) {
+	tree, err := git(ctx, top, "ls-tree", "-r", "-z", "HEAD")
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(top)
+	changed, err := git(ctx, top, "diff", "--no-ext-diff", "--no-renames", "--name-only", "-z", "HEAD")
 	if err != nil {
 		return nil, err
 	}
-	reader := codeReader{root: root}
-	o.Source = func(name string) string {
-		text, err := reader.read(name)
-		if err != nil {
-			return "" // the report goes without it, as any that is imported elsewhere
+	files := map[string]bool{}
+	for _, entry := range strings.Split(tree, "\x00") {
+		if about, name, ok := strings.Cut(entry, "\t"); ok && strings.HasPrefix(about, "100") { // a file, not a link
+			files[name] = true
 		}
-		if info, err := root.Stat(filepath.FromSlash(name)); err != nil || info.ModTime().After(scanned) {
-			return ""
+	}
+	for _, name := range strings.Split(changed, "\x00") {
+		delete(files, name)
+	}
+	return files, nil
+}
+
+func (b *besideCode) close() {
+	if b.reader.root != nil {
+		_ = b.reader.root.Close() // nothing is written
+	}
+}
+
+// source returns what reads files for a report that was written at a time.
+func (b *besideCode) source(written time.Time) func(name string) string {
+	return func(name string) string {
+		text, err := b.read(name, written)
+		if err != nil {
+			b.left[name] = err.Error()
 		}
 		return text
 	}
-	return func() { _ = root.Close() }, nil // nothing is written
 }
 
-// oldest is when the file was written that was written first.
-func oldest(list []importFile) (first time.Time, err error) {
-	for _, f := range list {
-		info, err := os.Stat(f.disk)
-		if err != nil {
-			return first, err
-		}
-		if first.IsZero() || info.ModTime().Before(first) {
-			first = info.ModTime()
-		}
+func (b *besideCode) read(name string, written time.Time) (string, error) {
+	if b.none != "" {
+		return "", errors.New(b.none)
 	}
-	return first, nil
+	name, err := b.find(name)
+	if err != nil {
+		return "", err
+	}
+	text, err := b.reader.read(name)
+	if err != nil {
+		return "", err
+	}
+	if info, err := b.reader.root.Lstat(name); err != nil || info.ModTime().After(written) {
+		return "", errors.New("the report is older than the file")
+	}
+	return text, nil
+}
+
+// find returns where the file is from the top of the checkout: reports name files from
+// there, or from the folder that the scanner ran in.
+func (b *besideCode) find(name string) (string, error) {
+	top, here := path.Clean(name), path.Join(b.prefix, name)
+	switch inTop, inHere := b.files[top], b.files[here]; {
+	case inTop && inHere && top != here:
+		return "", fmt.Errorf("it may be %s or %s: import from the top of the checkout", top, here)
+	case inTop:
+		return top, nil
+	case inHere:
+		return here, nil
+	}
+	return "", errors.New("the commit has no such file, or it was changed since")
+}
+
+// tell says which code was not read, and why, one line for each reason.
+func (b *besideCode) tell(w io.Writer) {
+	why := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(b.left)) {
+		why[b.left[name]] = append(why[b.left[name]], name)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(why))[:min(len(why), maxLeftTold)] {
+		more := ""
+		if n := len(why[reason]) - 1; n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		fmt.Fprintf(w, "redoubt import: the report tells no code of %q%s, and none is read here: %s\n", why[reason][0], more, reason)
+	}
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -34,47 +37,96 @@ func silentReport(t *testing.T, path, text string) string {
 }
 
 // TestImportBesideTheCheckout imports reports that tell no code, in the checkout that they
-// are of: a line put above another is new, and that one stays who it was. Without the
-// checkout, or where its files are others by now, nobody can say which is new.
+// are of: a line put above another is new, and that one stays who it was. Where it is not
+// certain that the code is what was scanned, nobody can say which is new, and it is said why.
 func TestImportBesideTheCheckout(t *testing.T) {
 	const was, is = "f();\neval(aa);\neval(bb);\n", "eval(xx);\nf();\neval(aa);\neval(bb);\n"
 	for _, engine := range []string{"sqlite", "postgres"} {
 		for name, test := range map[string]struct {
-			git, since bool // the file was written since the second report was
-			new, old   int
+			folder string // that the scanner and the import run in
+			commit string // of the second report; empty is the one that is checked out
+			change func(w *importer)
+			new    int
+			said   string
 		}{
-			"in the checkout":              {true, false, 1, 2},
-			"no checkout":                  {false, false, 3, 0},
-			"a file that was edited since": {true, true, 3, 0},
+			"in the checkout":   {"", "", nil, 1, ""},
+			"in a folder of it": {"lib", "", nil, 1, ""},
+			"with lockfiles of before": {"", "", func(w *importer) {
+				w.write("package-lock.json", npmLock("lodash"))
+				w.age("package-lock.json", -time.Hour)
+			}, 1, ""},
+			"of another commit":             {"", strings.Repeat("a", 40), nil, 3, "is checked out, and --commit says"},
+			"of a commit that is not told":  {"", "-", nil, 3, "--commit does not say"},
+			"a file that was edited since":  {"", "", func(w *importer) { w.write("src/a.js", is+"g();\n") }, 3, "it was changed since"},
+			"a file that was written since": {"", "", func(w *importer) { w.age("src/a.js", time.Minute) }, 3, "older than the file"},
+			"a file of two places":          {"lib", "", func(w *importer) { w.write("../src/a.js", is); w.commit() }, 3, "it may be src/a.js or lib/src/a.js"},
+			"a link": {"", "", func(w *importer) {
+				if err := errors.Join(os.Rename("src/a.js", "b.js"), os.Symlink("../b.js", "src/a.js")); err != nil {
+					w.Fatal(err)
+				}
+				w.commit()
+			}, 3, "has no such file"},
 		} {
 			t.Run(engine+": "+name, func(t *testing.T) {
 				w := newImporter(t, engine)
-				if test.git {
-					if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", ".").CombinedOutput(); err != nil {
-						t.Fatalf("%v: %s", err, out)
-					}
+				w.git("init", "-q", ".")
+				w.write(filepath.Join(test.folder, "src/a.js"), was)
+				if test.folder != "" {
+					t.Chdir(test.folder)
 				}
-				w.write("src/a.js", was)
+				w.commit()
 				w.write("first.json", silentReport(t, "src/a.js", was))
-				if out, said, exit := w.run(importCmd{}, "first.json"); exit != 0 || len(out.Imports) != 1 || out.Imports[0].New != 2 {
+				if out, said, exit := w.run(importCmd{Commit: w.git("rev-parse", "HEAD")}, "first.json"); exit != 0 || len(out.Imports) != 1 || out.Imports[0].New != 2 || said != "" {
 					t.Fatalf("%+v, %s", out, said)
 				}
 				w.write("src/a.js", is)
+				w.commit()
 				w.write("second.json", silentReport(t, "src/a.js", is))
-				if test.since {
-					if err := os.Chtimes("src/a.js", time.Time{}, time.Now().Add(time.Minute)); err != nil {
-						t.Fatal(err)
-					}
+				files := []string{"second.json"}
+				if test.change != nil {
+					test.change(w)
 				}
-				out, said, exit := w.run(importCmd{}, "second.json")
-				if exit != 0 || len(out.Imports) != 1 {
+				if _, err := os.Stat("package-lock.json"); err == nil {
+					files = append(files, "package-lock.json")
+				}
+				commit := cmp.Or(test.commit, w.git("rev-parse", "HEAD"))
+				out, said, exit := w.run(importCmd{Commit: strings.TrimPrefix(commit, "-")}, files...)
+				if exit != 0 || len(out.Imports) == 0 {
 					t.Fatalf("%+v, %s", out, said)
 				}
 				s := out.Imports[0]
-				if kept := s.Changed + s.Unchanged; s.New != test.new || kept != test.old {
-					t.Errorf("%d new and %d kept, want %d and %d: %s", s.New, kept, test.new, test.old, fmt.Sprint(s))
+				if kept := s.Changed + s.Unchanged; s.New != test.new || kept != (3-test.new) {
+					t.Errorf("%d new and %d kept: %s", s.New, kept, fmt.Sprint(s))
+				}
+				if !strings.Contains(said, test.said) || (said == "") != (test.said == "") {
+					t.Errorf("said is %q, want %q", said, test.said)
 				}
 			})
 		}
+	}
+}
+
+func (w *importer) git(args ...string) string {
+	w.Helper()
+	args = append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)
+	out, err := exec.CommandContext(w.Context(), "git", args...).CombinedOutput()
+	if err != nil {
+		w.Fatalf("%v: %s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// commit commits the files that there are.
+func (w *importer) commit() {
+	w.Helper()
+	w.git("add", "-A", ":/")
+	w.git("commit", "-q", "-m", "a change")
+}
+
+// age sets when a file was written.
+func (w *importer) age(name string, by time.Duration) {
+	w.Helper()
+	if err := os.Chtimes(name, time.Time{}, time.Now().Add(by)); err != nil {
+		w.Fatal(err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 // importReader reads the files of an import, and notes those that it cannot.
 type importReader struct {
 	o       report.Options
+	code    *besideCode // that reports do not tell; nil reads none
 	strict  bool
 	reading report.Reading
 	read    int
@@ -154,6 +155,9 @@ func (r *importReader) add(ctx context.Context, file importFile, bar *progress) 
 		defer got.f.Close()
 		o := r.o
 		o.Name = file.name
+		if info, err := got.f.Stat(); err == nil && r.code != nil {
+			o.Source = r.code.source(info.ModTime())
+		}
 		return r.reading.Add(bar.reader(got.f), o)
 	}
 }

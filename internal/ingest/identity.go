@@ -199,10 +199,17 @@ func (o *observer) identity(r *redoubt.Result, code redoubt.Digest) redoubt.Iden
 	case fingerprint != "":
 		return o.numbered(redoubt.IdentityTool, d.start("tool 1").str(o.tool, rule, r.Path, fingerprint).sum())
 	case r.Code != "":
-		return o.numbered(redoubt.IdentityOwn, d.start("own 1 code").str(o.tool, rule, r.Path, normalCode(r.Code)).sum())
+		d.start("own 1 code").str(o.tool, rule, r.Path, normalCode(r.Code))
+		if len(r.Code) >= cutCode { // of which the rest counts too, if it is told
+			d.str(r.CodeHash)
+		}
+		return o.numbered(redoubt.IdentityOwn, d.sum())
 	}
 	return o.numbered(redoubt.IdentityOwn, o.alike(r))
 }
+
+// cutCode is the length, in bytes, of code that may have been cut when it was read.
+const cutCode = 64<<10 - utf8.UTFMax
 
 // numbered makes equal keys of one report differ, by their order of position.
 func (o *observer) numbered(kind redoubt.IdentityKind, key redoubt.Digest) redoubt.Identity {

@@ -200,3 +200,16 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 }
+
+// TestCodeThatWasCut: of code that is longer than what is kept of it, all counts.
+func TestCodeThatWasCut(t *testing.T) {
+	cut := func(whole string) redoubt.Identity {
+		r := result(eqeq, "a.js", 1, strings.Repeat("x", 64<<10))
+		r.CodeHash = whole
+		seen, _ := Observe(&redoubt.Report{Tool: "semgrep", Results: []redoubt.Result{r}})
+		return seen[0].Finding.Identity
+	}
+	if cut("one") == cut("other") || cut("one") != cut("one") {
+		t.Error("lines that begin alike are one finding, or one is two")
+	}
+}

@@ -27,15 +27,21 @@ type room struct {
 // next token is not read.
 func (r *room) build(bytes int, built func(bytes int) error) {
 	r.built += int64(bytes)
-	switch limit := perByte*r.read + free; {
+	switch {
 	case r.err != nil:
-	case r.built > limit:
+	case r.built > r.limit():
 		r.err = fmt.Errorf("what the upload holds is %w: very many items of a few bytes each, which take more memory than %d MiB and %d times the %d bytes that were read so far",
 			redoubt.ErrTooLarge, free>>20, perByte, r.read)
 	case built != nil:
 		r.err = built(bytes)
 	}
 }
+
+func (r *room) limit() int64 { return perByte*r.read + free }
+
+// fits reports whether there is room for so many bytes, half of what there is being left
+// for what the report itself holds.
+func (r *room) fits(bytes int) bool { return r.err == nil && r.built+int64(bytes) <= r.limit()/2 }
 
 // build counts what is kept of the file.
 func (in *input) build(bytes int) { in.room.build(bytes, in.built) }

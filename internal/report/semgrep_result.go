@@ -109,8 +109,9 @@ func (s *semgrep) resultOf(item string, m *semgrepResult) *redoubt.Result {
 		Severity:     rule.Severity, Confidence: rule.Confidence,
 		Muted: bool(m.Extra.Ignored),
 	}
-	s.look(path, m)
-	if lines := string(unlessGated(m.Extra.Lines)); lines != "" {
+	if p := s.look(path, rule, m); p != nil {
+		res.Code, res.CodeHash = p.code, p.hash
+	} else if lines := string(unlessGated(m.Extra.Lines)); lines != "" {
 		res.Code = read.MultiLine(lines, read.MaxBlock)
 		m.context = syntacticContext(lines)
 		res.CodeHash = codeHash(m.context)

@@ -2,20 +2,27 @@ package report
 
 import (
 	"sort"
+	"strings"
 	"unicode/utf8"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// maxSources bounds the files of a checkout that are held for one report, in bytes.
-// Results in others go without code.
-const maxSources = 64 << 20
+// Bounds of what is taken from a checkout for one report. Results past them go without
+// code.
+const (
+	maxSources = 64 << 20 // bytes that files of it take, with where their lines begin
+	maxCut     = 64 << 20 // bytes of lines that are cut out, each stretch once
+	markEvery  = 1 << 10  // bytes between places of a file whose characters are counted
+)
 
 // sources are files of the checkout that was scanned, each read once.
 type sources struct {
 	read  func(path string) string
-	files map[string]source
+	files map[string]*source
 	held  int // bytes
+	cut   int // bytes
 }
 
 // newSources returns nil where there is no checkout.
@@ -23,91 +30,164 @@ func newSources(read func(path string) string) *sources {
 	if read == nil {
 		return nil
 	}
-	return &sources{read: read, files: map[string]source{}}
+	return &sources{read: read, files: map[string]*source{}}
 }
 
-// source is a file, and where its lines begin: in bytes and in characters.
+// source is a file, and where its lines begin.
 type source struct {
-	text          string
-	starts, runes []int
+	text   string
+	starts []int32 // of lines, in bytes
+	marks  []int32 // characters before every markEvery-th byte, or the character that it is in
+	pieces map[[2]int]*piece
 }
 
-func (s *sources) file(path string) source {
+// piece is lines of a file, and what is made of them once.
+type piece struct{ lines, code, context, hash string }
+
+func (s *sources) file(path string) *source {
 	f, known := s.files[path]
-	if known || s.held >= maxSources {
+	if known {
 		return f
 	}
-	f.text = s.read(path)
-	s.held += len(f.text)
-	count := 0
-	for at, line := 0, true; at < len(f.text); {
-		if line {
-			f.starts, f.runes = append(f.starts, at), append(f.runes, count)
+	f = &source{pieces: map[[2]int]*piece{}}
+	if s.held < maxSources {
+		f.text = strings.ToValidUTF8(s.read(path), "\uFFFD")
+		if len(f.text) > maxSources {
+			f.text = ""
 		}
-		r, size := utf8.DecodeRuneInString(f.text[at:])
-		line, at, count = r == '\n', at+size, count+1
+		f.index()
+		s.held += len(f.text) + 4*(cap(f.starts)+cap(f.marks))
+		s.files[path] = f
 	}
-	s.files[path] = f
 	return f
 }
 
-// lines returns the lines from one place to another. They are none where the file does
-// not have both where the scanner saw them, so it is another by now.
-func (f source) lines(from, to semgrepPlace) string {
-	begin, end := f.place(from), f.place(to)
-	if begin < 0 || end < begin {
-		return ""
+// index notes where lines begin, and how many characters are before places.
+func (f *source) index() {
+	if f.text == "" {
+		return
 	}
-	last := sort.SearchInts(f.starts, end+1) - 1 // the line that the end is in
-	stop := len(f.text)
-	if last+1 < len(f.starts) {
-		stop = f.starts[last+1]
+	f.starts = append(make([]int32, 0, 1+strings.Count(f.text, "\n")), 0)
+	f.marks = make([]int32, 0, 1+len(f.text)/markEvery)
+	count := int32(0)
+	for at, r := range f.text {
+		if at >= len(f.marks)*markEvery {
+			f.marks = append(f.marks, count)
+		}
+		if count++; r == '\n' && at+1 < len(f.text) {
+			f.starts = append(f.starts, int32(at+1))
+		}
 	}
-	for stop > f.starts[last] && (f.text[stop-1] == '\n' || f.text[stop-1] == '\r') {
-		stop--
-	}
-	return f.text[f.starts[int(from.Line)-1]:stop]
 }
 
-// place is where a place is in the text, in bytes; -1 where its line and column are
-// not at its offset. Scanners count characters, or bytes.
-func (f source) place(p semgrepPlace) int {
-	line, skip := int(p.Line)-1, int(p.Col)-1
-	if line < 0 || line >= len(f.starts) || skip < 0 {
-		return -1
+// marked is where the n-th mark is, in bytes.
+func (f *source) marked(n int) int {
+	at := n * markEvery
+	for at < len(f.text) && !utf8.RuneStart(f.text[at]) {
+		at++
 	}
-	from, stop := f.starts[line], len(f.text)
-	if line+1 < len(f.starts) {
-		stop = f.starts[line+1]
-	}
-	if at := from + skip; at <= stop && at == int(p.Offset) {
-		return at
-	}
-	at := from
-	for range skip {
-		if at >= stop {
-			return -1
+	return at
+}
+
+// characters counts those before the one that begins at a place, in bytes.
+func (f *source) characters(at int) int {
+	n := at / markEvery
+	return int(f.marks[n]) + utf8.RuneCountInString(f.text[f.marked(n):at])
+}
+
+// bytes is where the character is that so many others are before; past the end where
+// there is none.
+func (f *source) bytes(characters int) int {
+	n := sort.Search(len(f.marks), func(i int) bool { return int(f.marks[i]) > characters }) - 1
+	at := f.marked(n)
+	for left := characters - int(f.marks[n]); left > 0; left-- {
+		if at >= len(f.text) {
+			return len(f.text) + 1
 		}
 		_, size := utf8.DecodeRuneInString(f.text[at:])
 		at += size
 	}
-	if at == int(p.Offset) || f.runes[line]+skip == int(p.Offset) {
+	return at
+}
+
+// line is where a line, from 0, begins and where the next one does.
+func (f *source) line(n int) (from, stop int) {
+	if n+1 < len(f.starts) {
+		return int(f.starts[n]), int(f.starts[n+1])
+	}
+	return int(f.starts[n]), len(f.text)
+}
+
+// lines returns the first line and the last from one place to another, from 0. There are
+// none where the file does not have both where the scanner saw them, so it is another by now.
+func (f *source) lines(from, to semgrepPlace) (first, last int, ok bool) {
+	begin, end := f.place(from), f.place(to)
+	if begin < 0 || end < begin {
+		return 0, 0, false
+	}
+	last = sort.Search(len(f.starts), func(i int) bool { return int(f.starts[i]) > end }) - 1 // that the end is in
+	return int(from.Line) - 1, last, true
+}
+
+// place is where a place is in the text, in bytes; -1 where its line and column are
+// not at its offset. Scanners count characters, or bytes.
+func (f *source) place(p semgrepPlace) int {
+	line, skip := int(p.Line)-1, int(p.Col)-1
+	if line < 0 || line >= len(f.starts) || skip < 0 || skip > len(f.text) {
+		return -1
+	}
+	from, stop := f.line(line)
+	if at := from + skip; at <= stop && at == int(p.Offset) {
+		return at
+	}
+	before := f.characters(from)
+	at := f.bytes(before + skip)
+	if at <= stop && (at == int(p.Offset) || before+skip == int(p.Offset)) {
 		return at
 	}
 	return -1
 }
 
+// piece is the lines from one place to another; nil where there are none, or no more
+// are cut out.
+func (s *sources) piece(path string, from, to semgrepPlace) *piece {
+	f := s.file(path)
+	first, last, ok := f.lines(from, to)
+	if !ok {
+		return nil
+	}
+	p := f.pieces[[2]int{first, last}]
+	if p != nil {
+		return p
+	}
+	begin, _ := f.line(first)
+	_, stop := f.line(last)
+	lines := strings.TrimRight(f.text[begin:stop], "\r\n")
+	if s.cut += len(lines); lines == "" || s.cut > maxCut {
+		return nil
+	}
+	p = &piece{lines: lines, code: read.MultiLine(lines, read.MaxBlock), context: syntacticContext(lines)}
+	p.hash = codeHash(p.context)
+	f.pieces[[2]int{first, last}] = p
+	return p
+}
+
 // look takes the lines of a match from the checkout where the report does not tell them,
 // since nobody was logged in. Nothing of such a report is remembered: the same bytes
-// may be about other code next time.
-func (s *semgrep) look(path string, m *semgrepResult) {
+// may be about other code next time. A result counts for what it holds, as if the report
+// had told it; without the room for that it goes without.
+func (s *semgrep) look(path string, rule *semgrepRule, m *semgrepResult) *piece {
 	if s.sources == nil || m.Extra.Lines != requiresLogin {
-		return
+		return nil
 	}
 	if s.recall != nil {
 		s.recall.refused = true
 	}
-	if lines := s.sources.file(path).lines(m.Start, m.End); lines != "" {
-		m.Extra.Lines, m.looked = read.Text(lines), true
+	p := s.sources.piece(path, m.Start, m.End)
+	if p == nil || !s.in.room.fits(len(p.code)) || rule.IssueType == redoubt.Secrets && len(p.lines) > read.MaxBlock { // of which each cuts its own out
+		return nil
 	}
+	s.in.build(len(p.code))
+	m.Extra.Lines, m.looked, m.context = read.Text(p.lines), true, p.context
+	return p
 }
