@@ -70,12 +70,12 @@ func committedFiles(ctx context.Context, top string) (map[string]bool, error) {
 		return nil, err
 	}
 	files := map[string]bool{}
-	for _, entry := range strings.Split(tree, "\x00") {
+	for entry := range strings.SplitSeq(tree, "\x00") {
 		if about, name, ok := strings.Cut(entry, "\t"); ok && strings.HasPrefix(about, "100") { // a file, not a link
 			files[name] = true
 		}
 	}
-	for _, name := range strings.Split(changed, "\x00") {
+	for name := range strings.SplitSeq(changed, "\x00") {
 		delete(files, name)
 	}
 	return files, nil

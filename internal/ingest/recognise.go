@@ -120,8 +120,8 @@ func (a *application) loadBodies(ctx context.Context, rows []redoubt.Finding, re
 	var ids []int64
 	for i := range rows {
 		n := detailLevel(&rows[i])
-		of, any := told[rows[i].RuleName]
-		if any && (of.least < n || n == 0 && of.most > 0) && !reported[rows[i].Identity] {
+		of, asked := told[rows[i].RuleName]
+		if asked && (of.least < n || n == 0 && of.most > 0) && !reported[rows[i].Identity] {
 			ids = append(ids, rows[i].ID)
 		}
 	}
