@@ -48,6 +48,7 @@ func NewReplica(primary *Store, databaseURL string, timeout time.Duration, log *
 	if err != nil {
 		return nil, fmt.Errorf("the replica: %w", err)
 	}
+	e.schema = primary.engine.schema // which it replays
 	return &Replica{Store: primary, replica: &Store{engine: e, clock: primary.clock}, log: log, wait: replicaWait, rest: replicaRest}, nil
 }
 
