@@ -80,6 +80,14 @@ func (w *ciWorld) meet(project, report string, ciFirst bool, untold ...string) {
 				delete(after, place) // ignored by nosemgrep, which plain JSON does not tell
 			}
 		}
+		if project == "acme/logged-out-then-ci" && i == 0 {
+			// Code of the same length is ignored by nosemgrep: there is one more than plain JSON told, so all are new.
+			const doubled = "eqeq app.py:4:12"
+			if is := after[doubled]; is == before[doubled] || !strings.HasSuffix(is, " open") {
+				w.Errorf("%s was %q, and is %q", doubled, before[doubled], is)
+			}
+			before[doubled] = after[doubled]
+		}
 		if diff := cmp.Diff(before, after); diff != "" {
 			w.Errorf("%s: findings after the first and after step %d (-first +step):\n%s", project, i+2, diff)
 		}
@@ -95,7 +103,10 @@ func (w *ciWorld) found(project string) map[string]string {
 		if err != nil {
 			w.Fatal(err)
 		}
-		out[fmt.Sprintf("%s %s:%d:%d", rule[strings.LastIndexByte(rule, '.')+1:], path, line, column)] = fmt.Sprintf("%v %s", id, status)
+		place := fmt.Sprintf("%s %s:%d:%d", rule[strings.LastIndexByte(rule, '.')+1:], path, line, column)
+		if status != "fixed" || out[place] == "" {
+			out[place] = fmt.Sprintf("%v %s", id, status)
+		}
 	}
 	for f, err := range w.client().Findings(w.Context(), "acme", q) {
 		note(f.RuleName, f.Location.FilePath, f.Location.Line, f.Location.Column, f.ID, f.Status, err)
