@@ -2,8 +2,10 @@ package redoubt
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -88,6 +90,9 @@ func ParseTicketURL(address string) (t Ticket, err error) {
 	case u.User != nil:
 		return t, Invalid("ticket_url", "an address holds no user or password")
 	}
+	if name := secretParameter(u); name != "" {
+		return t, Invalid("ticket_url", "an address holds no secret, and the name %.60q is that of one: leave it out with its value", name)
+	}
 	t = Ticket{State: TicketUnknown, URL: address}
 	t.Project, t.Key = ticketIn(strings.Split(strings.Trim(u.Path, "/"), "/"))
 	switch {
@@ -100,6 +105,49 @@ func ParseTicketURL(address string) (t Ticket, err error) {
 	}
 	t.Slug = TicketSlug(t.Slug)
 	return t, nil
+}
+
+// secretParameter finds the name of a value in an address that is one for secrets, in its
+// path, query or fragment; empty: none.
+func secretParameter(u *url.URL) string {
+	for _, pair := range strings.FieldsFunc(u.Path+"?"+unescapedPairs(u.RawQuery)+"#"+u.Fragment, func(r rune) bool { return strings.ContainsRune("/?&;#", r) }) {
+		if name, value, _ := strings.Cut(pair, "="); value != "" && isSecretName(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// unescapedPairs is a query as it reads, without what is no escape in it.
+func unescapedPairs(query string) string {
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		if plain, err := url.QueryUnescape(pair); err == nil {
+			pairs[i] = plain
+		}
+	}
+	return strings.Join(pairs, "&")
+}
+
+// Words by which names are those of secrets: as a part of the name without its signs, or
+// as the whole of it, where words that are harmless have them as a part.
+var (
+	secretNameParts = []string{
+		"token", "secret", "password", "passwd", "passphrase", "pwd", "credential", "authorization", "signature", "sessionid", "sessid", "jwt",
+		"apikey", "accesskey", "privatekey", "authkey",
+	}
+	secretNames = []string{"auth", "sig", "sid", "pass", "session"}
+)
+
+// isSecretName reports whether a name is as access_token or X-Api-Key.
+func isSecretName(name string) bool {
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune("_-.[] ", r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
+	return slices.Contains(secretNames, name) || slices.ContainsFunc(secretNameParts, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // TicketSlug is what a ticket may be called: one line of 200 characters at most.

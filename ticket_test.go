@@ -20,6 +20,9 @@ func TestAddressesOfTickets(t *testing.T) {
 		"https://tracker.example/browse/sec-12":                         {"sec-12", "", ""},
 		"https://github.com/acme/app/issues/x12":                        {"x12", "", ""},
 		"https://github.com/acme/app/issues/1234567890123456789":        {"1234567890123456789", "", ""},
+		"https://acme.atlassian.net/browse/SEC-12?focusedId=10001&page=com.atlassian.jira:comment-tabpanel#comment-10001": {"SEC-12", "SEC", "SEC-12"},
+		"https://tracker.example/show_bug.cgi?id=7&q=token&token=&component=password-reset&key=SEC&author=me&design=a":    {"show_bug.cgi", "", ""},
+		"https://tracker.example/tickets/token=?100%":                                                                     {"token=", "", ""},
 	} {
 		got, err := redoubt.ParseTicketURL(address)
 		if err != nil || got.URL != address || [3]string{got.Slug, got.Project, got.Key} != want || got.State != redoubt.TicketUnknown {
@@ -32,6 +35,24 @@ func TestAddressesOfTickets(t *testing.T) {
 	} {
 		if got, err := redoubt.ParseTicketURL(address); err == nil {
 			t.Errorf("%q is taken as %+v", address, got)
+		}
+	}
+}
+
+// TestAddressesOfTicketsHoldNoSecrets: what opens something is neither kept nor repeated.
+func TestAddressesOfTicketsHoldNoSecrets(t *testing.T) {
+	const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	for _, behind := range []string{
+		"?token=", "?x=1&access_token=", "?x=1;private-token=", "?accessToken=", "?X-Amz-Signature=", "?sig=", "?key=1&api_key=", "?ApiKey=", "?client_secret=",
+		"?password=", "?PWD=", "?passwd=", "?passphrase=", "?credentials=", "?auth=", "?Authorization=", "?jwt=", "?sid=", "?atl_token=", "?%74oken=", "?user[token]=",
+		"#token=", "#x&access_token=", "#/issues/1?token=", ";jsessionid=", "?PHPSESSID=", "?next=%2Fissues%3Ftoken%3D", "?100%&token=", "?100%&%74oken=",
+	} {
+		address := "https://t.example/browse/SEC-1" + behind + secret
+		switch got, err := redoubt.ParseTicketURL(address); {
+		case err == nil:
+			t.Errorf("%s is taken as %+v", address, got)
+		case strings.Contains(err.Error(), secret):
+			t.Errorf("%s is refused with its secret: %v", address, err)
 		}
 	}
 }
