@@ -15,8 +15,17 @@ func scanNotification(r row) (n redoubt.Notification, err error) {
 		instant(&n.EndedAt), &n.Attempts, &n.Status, &n.Answer, &n.Problem)
 }
 
+// MaxNotificationsWaiting is how many messages wait for one receiver at most: a digest of
+// four mails, or what a receiver that is down missed.
+const MaxNotificationsWaiting = 2000
+
+// tooManyWait is why one more does not wait.
+const tooManyWait = "2,000 messages waited for the receiver already."
+
 // AddNotifications queues messages with the job that delivers them. One that a receiver
-// was told of for the rule already is left out.
+// was told of for the rule already is left out. Where MaxNotificationsWaiting wait, those
+// that are new fail: the oldest stay, as how often they failed says when the receiver is
+// asked again.
 func (tx *Tx) AddNotifications(ctx context.Context, list []redoubt.Notification) error {
 	if len(list) == 0 {
 		return nil
@@ -25,23 +34,52 @@ func (tx *Tx) AddNotifications(ctx context.Context, list []redoubt.Notification)
 	if err != nil {
 		return err
 	}
-	rows := make([][]any, len(list))
-	due := list[0].DueAt
+	receivers := make([]redoubt.NotificationReceiver, len(list))
 	for i, n := range list {
-		rows[i] = []any{
-			ids[i], n.RuleID, encoded(n.Receiver), n.Key, encoded(n.Message), redoubt.NotificationQueued, tx.now, n.DueAt, time.Time{}, time.Time{}, 0, 0, "", "",
+		receivers[i] = n.Receiver
+	}
+	waiting, err := tx.notificationsWaiting(ctx, receivers...)
+	if err != nil {
+		return err
+	}
+	rows := make([][]any, len(list))
+	var due time.Time // of the first that waits
+	for i, n := range list {
+		state, ended, problem := redoubt.NotificationFailed, tx.now, tooManyWait
+		if waiting[n.Receiver] < MaxNotificationsWaiting {
+			waiting[n.Receiver]++
+			state, ended, problem = redoubt.NotificationQueued, time.Time{}, ""
+			if due.IsZero() || n.DueAt.Before(due) {
+				due = n.DueAt
+			}
 		}
-		if n.DueAt.Before(due) {
-			due = n.DueAt
-		}
+		rows[i] = []any{ids[i], n.RuleID, encoded(n.Receiver), n.Key, encoded(n.Message), state, tx.now, n.DueAt, time.Time{}, ended, 0, 0, "", problem}
 	}
 	err = inBatches(rows, func(part [][]any) error {
 		return tx.insert(ctx, `notification (deployment_id, `+notificationColumns+`)`, part, `ON CONFLICT (deployment_id, event_key, rule_id, receiver_json) DO NOTHING`)
 	})
-	if err != nil {
+	if err != nil || due.IsZero() {
 		return err
 	}
 	return tx.queueTurn(ctx, due)
+}
+
+// notificationsWaiting counts what waits for receivers: by the index, and so no more of one
+// than MaxNotificationsWaiting.
+func (tx *Tx) notificationsWaiting(ctx context.Context, to ...redoubt.NotificationReceiver) (map[redoubt.NotificationReceiver]int, error) {
+	texts := make([]string, len(to))
+	for i := range to {
+		texts[i] = encoded(to[i])
+	}
+	out := map[redoubt.NotificationReceiver]int{}
+	in, arg := tx.in("receiver_json", 3, texts)
+	return out, each(ctx, tx, func(r row) error {
+		var to redoubt.NotificationReceiver
+		var n int
+		err := r.Scan(decoded(&to), &n)
+		out[to] = n
+		return err
+	}, `SELECT receiver_json, COUNT(*) FROM notification WHERE deployment_id = $1 AND state = $2 AND `+in+` GROUP BY receiver_json`, redoubt.NotificationQueued, arg)
 }
 
 // Delivered is what came of an attempt to tell a receiver.
@@ -111,7 +149,8 @@ func (tx *Tx) AddNotificationTests(ctx context.Context, ruleID int64, list []red
 }
 
 // ResendNotification queues a message of a rule once more, under the id that it had. One
-// that waits already, or that the rule tells nobody any more, is redoubt.ErrConflict.
+// that waits already, that the rule tells nobody any more, or whose receiver has
+// MaxNotificationsWaiting before it, is redoubt.ErrConflict.
 func (tx *Tx) ResendNotification(ctx context.Context, ruleID, id int64) (redoubt.Notification, error) {
 	n, err := tx.Notification(ctx, ruleID, id)
 	if err != nil {
@@ -126,6 +165,12 @@ func (tx *Tx) ResendNotification(ctx context.Context, ruleID, id int64) (redoubt
 	}
 	if why := rule.Unwanted(n.Receiver); why != "" {
 		return n, fmt.Errorf("notification %d is not sent again: %s: %w", id, why, redoubt.ErrConflict)
+	}
+	switch waiting, err := tx.notificationsWaiting(ctx, n.Receiver); {
+	case err != nil:
+		return n, err
+	case waiting[n.Receiver] >= MaxNotificationsWaiting:
+		return n, fmt.Errorf("notification %d is not sent again: %s: %w", id, tooManyWait, redoubt.ErrConflict)
 	}
 	err = tx.write(ctx, `UPDATE notification SET state = $3, due_at = $4, created_at = $4, attempts = 0, ended_at = NULL WHERE deployment_id = $1 AND id = $2`,
 		id, int64(redoubt.NotificationQueued), tx.now)

@@ -1,0 +1,111 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// messages are as many of each of some rules, for each of their receivers, from a number on.
+func messages(from, n int, due time.Time, rules ...redoubt.NotificationRule) (list []redoubt.Notification) {
+	for i := range n {
+		for _, r := range rules {
+			for _, to := range r.Receivers() {
+				list = append(list, redoubt.Notification{RuleID: r.ID, Receiver: to, Key: fmt.Sprint(from + i), DueAt: due})
+			}
+		}
+	}
+	return list
+}
+
+// TestWaitingMessagesAreBounded: what is one too many fails and says why, by whichever
+// commits it comes, and holds up no other receiver; once there is room, messages wait again.
+func TestWaitingMessagesAreBounded(t *testing.T) {
+	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
+		d := newTenant(t, s)
+		full, calm := d.addRule("full"), d.addRule("calm")
+		to := full.Receivers()[0]
+		add := func(list []redoubt.Notification) {
+			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.AddNotifications(ctx, list) })
+		}
+		const most = store.MaxNotificationsWaiting
+		now := clock.Now()
+		add(messages(0, most-2, now, full))
+		add(messages(most-2, 5, now, full, calm))
+		add(messages(most-2, 5, now, full, calm)) // once more: its job died before it ended
+		add(messages(most+3, 1, now, full))
+
+		count := func(r redoubt.NotificationRule) (states map[redoubt.NotificationState]int, log []redoubt.Notification) {
+			states = map[redoubt.NotificationState]int{}
+			d.view(func(ctx context.Context, tx *store.Tx) (err error) {
+				log, _, err = tx.Notifications(ctx, store.NotificationQuery{RuleID: r.ID, Limit: 5000})
+				for _, n := range log {
+					states[n.State]++
+				}
+				return err
+			})
+			return states, log
+		}
+		states, log := count(full)
+		same(t, "the full receiver", states, map[redoubt.NotificationState]int{redoubt.NotificationQueued: most, redoubt.NotificationFailed: 4})
+		for i, n := range log {
+			if failed := i < 4; (n.State == redoubt.NotificationFailed) != failed || failed && (n.Problem != "2,000 messages waited for the receiver already." || n.EndedAt.IsZero()) {
+				t.Fatalf("message %d from the newest is %+v", i, n)
+			}
+		}
+		states, _ = count(calm)
+		same(t, "the calm one", states, map[redoubt.NotificationState]int{redoubt.NotificationQueued: 5})
+
+		resend := func() error {
+			return s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.ResendNotification(ctx, full.ID, log[0].ID)
+				return err
+			})
+		}
+		if err := resend(); !errors.Is(err, redoubt.ErrConflict) {
+			t.Errorf("one is sent again behind all that wait: %v", err)
+		}
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			told, err := tx.ClaimNotifications(ctx, to, 2, time.Minute)
+			if err != nil || len(told) != 2 || told[0].Key != "0" {
+				t.Fatalf("told is %+v, %v", told, err)
+			}
+			return tx.EndNotifications(ctx, told, store.Delivered{State: redoubt.NotificationDelivered})
+		})
+		d.check(resend())
+		add(messages(most+4, 2, now, full))
+		states, _ = count(full)
+		same(t, "with room again", states, map[redoubt.NotificationState]int{
+			redoubt.NotificationQueued: most, redoubt.NotificationFailed: 4, redoubt.NotificationDelivered: 2,
+		})
+	})
+}
+
+// TestMessagesTakeAHandfulOfRoundTrips, for one receiver and for hundreds.
+func TestMessagesTakeAHandfulOfRoundTrips(t *testing.T) {
+	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
+	d := newTenant(t, storetest.Open(t, config))
+	var rules []redoubt.NotificationRule
+	for i := range 60 {
+		rules = append(rules, d.addRule(fmt.Sprint("rule ", i)))
+	}
+	trips := func(from, n int, rules ...redoubt.NotificationRule) int {
+		before := proxy.RoundTrips()
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.AddNotifications(ctx, messages(from, n, tx.Now(), rules...))
+		})
+		return proxy.RoundTrips() - before
+	}
+	trips(0, 1, rules[0]) // statements are prepared
+	one, many := trips(10, 1, rules[0]), trips(100, 5, rules...)
+	t.Logf("1 message took %d round trips, 300 took %d", one, many)
+	if many > 10 {
+		t.Errorf("300 messages took %d round trips, at most 10 were to be", many)
+	}
+}
