@@ -82,11 +82,19 @@ func TestWhichRulesAreTold(t *testing.T) {
 		{"a run of another project", redoubt.NotificationRule{Events: only(redoubt.EventScanFailed), Filter: "repos=acme/other"}, func(w *world) {
 			w.run(redoubt.RunOutcome{State: redoubt.RunTimedOut, Reason: "it took longer"})
 		}, nil},
+		{"a run failed that brought a scan of another source", redoubt.NotificationRule{Events: only(redoubt.EventScanFailed)}, func(w *world) {
+			w.runScan(redoubt.ScanCompleted, redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: "the scanner died"}, true)
+		}, []string{"A scan failed in acme/api"}},
+		{"a run failed as its scan did", redoubt.NotificationRule{Events: only(redoubt.EventScanFailed)}, func(w *world) {
+			w.runScan(redoubt.ScanError, redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: "exit code 2"}, true)
+		}, []string{"A scan failed in acme/api"}},
+		{"a run failed as its scan did, which it does not name", redoubt.NotificationRule{Events: only(redoubt.EventScanFailed)}, func(w *world) {
+			w.runScan(redoubt.ScanError, redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: "it wrote no result"}, false)
+		}, []string{"A scan failed in acme/api"}},
 		{"a run that is tried again, was stopped or came to a scan", redoubt.NotificationRule{Events: only(redoubt.EventScanFailed)}, func(w *world) {
 			w.run(redoubt.RunOutcome{State: redoubt.RunCancelled, Reason: redoubt.RunStopped})
 			w.run(redoubt.RunOutcome{State: redoubt.RunSuperseded})
 			w.run(redoubt.RunOutcome{State: redoubt.RunDone, ScanID: 41})
-			w.run(redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, ScanID: 42}) // the scan tells
 			w.run(redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunTransient})
 		}, nil},
 		{"blocked", redoubt.NotificationRule{Events: only(redoubt.EventBuildBlocked)}, func(w *world) {
@@ -143,6 +151,24 @@ func (w *world) scan(status redoubt.ScanStatus, gate *redoubt.ScanGate) {
 // run has a managed run of the project come to an outcome.
 func (w *world) run(o redoubt.RunOutcome) {
 	w.Helper()
+	w.runOf(func(context.Context, *store.Tx, redoubt.Run) (redoubt.RunOutcome, error) { return o, nil })
+}
+
+// runScan is run, of one that brings a scan before, and names it or does not.
+func (w *world) runScan(status redoubt.ScanStatus, o redoubt.RunOutcome, named bool) {
+	w.Helper()
+	w.runOf(func(ctx context.Context, tx *store.Tx, r redoubt.Run) (redoubt.RunOutcome, error) {
+		id, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: w.project.ID, RunID: r.ID, Ref: "refs/heads/main", Source: "lockfiles", Status: status, StartedAt: tx.Now(), CompletedAt: tx.Now()})
+		if named {
+			o.ScanID = id
+		}
+		return o, err
+	})
+}
+
+// runOf has a managed run of the project do something, and come to what that returns.
+func (w *world) runOf(do func(context.Context, *store.Tx, redoubt.Run) (redoubt.RunOutcome, error)) {
+	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.QueueRun(ctx, redoubt.Run{ProjectID: w.project.ID, Kind: redoubt.RunFull, Cause: redoubt.RunByHand}); err != nil {
 			return err
@@ -151,6 +177,10 @@ func (w *world) run(o redoubt.RunOutcome) {
 		if err == nil && !ok {
 			w.Error("there is no run to lease")
 		}
+		if err != nil {
+			return err
+		}
+		o, err := do(ctx, tx, r)
 		if err == nil {
 			_, err = tx.FinishRun(ctx, r.ID, r.Claim, o)
 		}

@@ -120,12 +120,19 @@ func (tx *Tx) tellFailed(s redoubt.Scan) {
 	}
 }
 
-// tellRunFailed tells of a managed run that came to no scan: of another one the scan says
-// how it ended. Nobody is told of what somebody stopped, or a newer one made needless.
-func (tx *Tx) tellRunFailed(r redoubt.Run) {
-	if r.ScanID == 0 && (r.State == redoubt.RunFailed || r.State == redoubt.RunTimedOut) {
+// tellRunFailed tells of a managed run that failed, unless a scan of it that ended with an
+// error told so: one that was completed told nothing. Nobody is told of what somebody
+// stopped, or a newer one made needless.
+func (tx *Tx) tellRunFailed(ctx context.Context, r redoubt.Run) error {
+	if r.State != redoubt.RunFailed && r.State != redoubt.RunTimedOut || !tx.notified.Has(redoubt.EventScanFailed) {
+		return nil
+	}
+	told, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM scan WHERE deployment_id = $1 AND project_id = $2 AND status = $3 AND (id = $4 OR run_id = $5)`,
+		r.ProjectID, redoubt.ScanError, r.ScanID, r.ID)
+	if err == nil && told == 0 {
 		tx.Tell(redoubt.Happening{Event: redoubt.EventScanFailed, ProjectID: r.ProjectID, RunID: r.ID, Reason: r.Reason})
 	}
+	return err
 }
 
 // queueHappened keeps what this transaction told, for the job that finds out whom to tell.

@@ -76,7 +76,9 @@ func (tx *Tx) endRun(ctx context.Context, r redoubt.Run, o redoubt.RunOutcome) e
 	if err != nil {
 		return err
 	}
-	tx.tellRunFailed(r)
+	if err := tx.tellRunFailed(ctx, r); err != nil {
+		return err
+	}
 	return tx.QueueTelling(ctx, r.ProjectID, r.Commit)
 }
 
