@@ -121,7 +121,7 @@ func (f *fetch) entries(ctx context.Context) (list []entry, err error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case ended != nil:
-		return nil, explained(&gitError{strings.TrimSpace(said.String())})
+		return nil, explained(said.fault(f.tell.hide))
 	}
 	return list, nil
 }

@@ -31,7 +31,7 @@ type fetch struct {
 
 // local calls git on what is on the disk.
 func (f *fetch) local(dir string) git {
-	return git{dir: dir, home: filepath.Join(f.dir, "home"), path: f.Path, memory: f.Limits.Memory}
+	return git{dir: dir, home: filepath.Join(f.dir, "home"), path: f.Path, memory: f.Limits.Memory, hide: f.tell.hide}
 }
 
 // lister calls git for a list of all files.

@@ -53,6 +53,7 @@ type git struct {
 	remote *remote
 	stdin  io.Reader
 	room   int // bytes of its answer; 0 for those of a short one
+	hide   hider
 }
 
 // remote is what git may reach, and shows there.
@@ -155,7 +156,8 @@ func (r *remote) sshCommand() string {
 // quoted is a text as one word of a shell.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// gitError is why git did not do it, in its own words.
+// gitError is why git did not do it, in its own words, without what must not be told: they
+// may be cut anywhere.
 type gitError struct{ text string }
 
 func (e *gitError) Error() string { return e.text }
@@ -175,7 +177,7 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case errors.As(err, &ended):
-		return "", &gitError{strings.TrimSpace(said.String())}
+		return "", said.fault(g.hide)
 	case err != nil:
 		return "", fmt.Errorf("git does not run here: %w", err)
 	case out.room < 0:
@@ -188,6 +190,15 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 type bounded struct {
 	bytes.Buffer
 	room int
+}
+
+// fault is what git said, without secrets. Where not all was kept, the last one may have been
+// cut.
+func (b *bounded) fault(h hider) *gitError {
+	if b.room < 0 {
+		return &gitError{strings.TrimSpace(h.begun(b.String()))}
+	}
+	return &gitError{strings.TrimSpace(h.clean(b.String()))}
 }
 
 // Write implements io.Writer and never fails.

@@ -45,7 +45,12 @@ func newHider(secrets ...string) hider {
 }
 
 // clean is a text without them.
-func (h hider) clean(text string) string { return h.replacer.Replace(text) }
+func (h hider) clean(text string) string {
+	if h.replacer == nil { // the zero one knows none
+		return text
+	}
+	return h.replacer.Replace(text)
+}
 
 // begun is the beginning of a longer text without them, and without what may be the
 // beginning of one at its end.

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -73,5 +75,29 @@ func TestNothingIsHiddenWithoutSecrets(t *testing.T) {
 	h := newHider("", " \n")
 	if got := h.clean("a b"); got != "a b" || h.begun("a b") != "a b" {
 		t.Errorf("it is %q and %q", got, h.begun("a b"))
+	}
+}
+
+// TestGitsWordsAreCutWithoutSecrets, wherever the cut falls: a part of one is not told.
+func TestGitsWordsAreCutWithoutSecrets(t *testing.T) {
+	const secret = "glpat-0123456789abcdef"
+	for name, said := range map[string]string{
+		"as it is told": "fatal: " + strings.Repeat("x", 280) + " " + secret + " more",
+		"as it is kept": strings.Repeat("y", 16<<10-20) + "\nfatal: " + secret + " more",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "said"), []byte(said), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "git"), []byte("#!/bin/sh\ncat \"$HOME/said\" >&2\nexit 1\n"), 0o700); err != nil { //nolint:gosec // a program
+				t.Fatal(err)
+			}
+			g := git{dir: dir, home: dir, path: dir + ":" + os.Getenv("PATH"), hide: newHider(secret)}
+			_, err := g.run(t.Context(), "fetch")
+			if told := explained(err).Error(); !strings.HasPrefix(told, unknownFault) || strings.Contains(told, secret[:6]) {
+				t.Errorf("told is %q", told)
+			}
+		})
 	}
 }
