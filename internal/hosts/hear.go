@@ -102,7 +102,7 @@ func (k *Keeper) take(ctx context.Context, deploymentID int64, c redoubt.Connect
 			return err
 		}
 		queued = true
-		before, err := tx.QueueHearing(ctx, d.ID, subjectOf(c.ID, e), input)
+		before, err := tx.QueueHearing(ctx, d.ID, c.ID, subjectOf(e), input)
 		if err != nil || before == nil {
 			return err
 		}
@@ -120,8 +120,8 @@ func (k *Keeper) take(ctx context.Context, deploymentID int64, c redoubt.Connect
 
 // subjectOf is what an event is about. Of one subject the newest alone is worked off: it only
 // says when, and what became of it is asked of the host then.
-func subjectOf(connection int64, e scm.Event) string {
-	return fmt.Sprintf("%d %d %s %d %s", connection, e.Kind, e.Repository, e.Number, e.Branch)
+func subjectOf(e scm.Event) string {
+	return fmt.Sprintf("%d %s %d %s", e.Kind, e.Repository, e.Number, e.Branch)
 }
 
 // Hear is the job.Work that works a webhook off (store.HearJob).
@@ -138,12 +138,17 @@ func (k *Keeper) Hear(ctx context.Context, j redoubt.Job) (result []byte, media 
 		return nil, "", err
 	}
 	outcome := ""
-	err = k.turns.take(j.DeploymentID, c, k.Clock(), func() (err error) {
+	act := func() (err error) {
 		ctx, cancel := context.WithTimeout(ctx, tellFor)
 		defer cancel()
 		outcome, err = k.act(ctx, j.DeploymentID, c, in)
 		return err
-	})
+	}
+	if in.Event.Kind == scm.EventPush { // the host is asked nothing
+		err = act()
+	} else {
+		err = k.turns.take(j.DeploymentID, c, k.Clock(), act)
+	}
 	if errors.Is(err, redoubt.ErrNotFound) || refused(err) {
 		outcome, err = err.Error(), nil
 	}

@@ -222,7 +222,7 @@ func TestWebhooksThatWaitAreBounded(t *testing.T) {
 		w.must(err)
 		w.update(func(ctx context.Context, tx *store.Tx) error { // as of so many branches before
 			for i := range 1999 {
-				if _, err := tx.QueueHearing(ctx, int64(1_000_000+i), fmt.Sprint("branch ", i), []byte(`{}`)); err != nil {
+				if _, err := tx.QueueHearing(ctx, int64(1_000_000+i), c.ID, fmt.Sprint("branch ", i), []byte(`{}`)); err != nil {
 					return err
 				}
 			}
@@ -236,5 +236,63 @@ func TestWebhooksThatWaitAreBounded(t *testing.T) {
 		w.must(err)
 		same(t, "jobs", w.hearings(), 2000)
 		same(t, "deliveries that were kept", len(w.outcomes(c)), 2)
+
+		another, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, redoubt.Connection{Kind: redoubt.HostGitea, Name: "another", BaseURL: "https://other.example"}, credential)
+		w.must(err)
+		secret, err = w.keeper.Vault.OpenWebhook(w.d.ID, another)
+		w.must(err)
+		if taken, err := w.flood(another, secret, 1, "pull_request", func(int) string { return `{"number":3,"repository":{"id":1}}` }); taken != 1 {
+			t.Errorf("a webhook of another connection: %v", err)
+		}
 	})
+}
+
+// TestANewerWebhookIsAskedForAtOnce, however long the host was down for the one before it.
+func TestANewerWebhookIsAskedForAtOnce(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			w := newWorld(t, storetest.Open(t, storetest.Database(t, engine, clock)))
+			queue := func() {
+				w.update(func(ctx context.Context, tx *store.Tx) error {
+					_, err := tx.QueueHearing(ctx, 1, 7, "change 3", []byte(`{}`))
+					return err
+				})
+			}
+			claim := func() *redoubt.Job {
+				j, err := w.s.ClaimJob(t.Context(), []string{store.HearJob}, time.Minute, redoubt.JobOutage{})
+				w.must(err)
+				return j
+			}
+			queue()
+			before := claim()
+			w.must(w.s.ReleaseJob(t.Context(), *before, time.Hour))
+			clock.Advance(time.Minute)
+			if j := claim(); j != nil {
+				t.Fatalf("claimed is %+v", j)
+			}
+			queue()
+			after := claim()
+			if after == nil || after.ID != before.ID || after.Attempt != 1 || !after.CreatedAt.After(before.CreatedAt) {
+				t.Errorf("before %+v, after %+v", before, after)
+			}
+		})
+	}
+}
+
+// TestAPushTakesNoTurn: its host is asked nothing, so that one that hangs holds up none.
+func TestAPushTakesNoTurn(t *testing.T) {
+	s := storetest.New(t, "sqlite")
+	w := newWorld(t, s)
+	pushed := 0
+	w.keeper.Pushed = func(context.Context, *store.Tx, redoubt.Repository, string, string) error { pushed++; return nil }
+	c := w.connect()
+	secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
+	w.must(err)
+	w.host.down = &redoubt.BusyError{Text: "slow down", Wait: time.Hour}
+	if err := w.tell(w.scan(first)); err == nil {
+		t.Fatal("the host is not busy")
+	}
+	w.must(w.send(w.d.ID, c.ID, secret, "push", `{"ref":"refs/heads/trunk","after":"`+first+`","repository":{"id":1}}`))
+	same(t, "pushes", pushed, 1)
 }

@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"sync"
@@ -19,11 +20,17 @@ const askedAtOnce = 2
 // tellFor at most, and who comes next is whose turn is the longest ago (store.ClaimJob).
 const askedByOne = 4
 
+// Of these, hosts of which the last answer was that they are down have so many together: one
+// that answers finds a place, however many do not.
+const askedOfDown = 2
+
 // turns says who may ask which host. It is safe for concurrent use; the zero one lets all.
 type turns struct {
 	mu      sync.Mutex
 	at      map[string]int       // how many ask a host
 	by      map[int64]int        // how many ask for a deployment
+	ofDown  map[int64]int        // how many of these ask hosts that were down
+	down    map[string]bool      // hosts that were, when they were asked last
 	waiting map[string]int       // how many were sent away since one had its turn
 	until   map[string]time.Time // when a host wants to be asked again
 }
@@ -33,15 +40,20 @@ type turns struct {
 // connection.
 func (t *turns) take(deploymentID int64, c redoubt.Connection, now time.Time, ask func() error) error {
 	host, who := hostOf(c), string(c.Credential)
-	if wait := t.enter(deploymentID, host, who, now); wait > 0 {
+	wasDown, wait := t.enter(deploymentID, host, who, now)
+	if wait > 0 {
 		return job.WaitError{Wait: wait, Reason: "the host was busy all the time"}
 	}
 	err := ask()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.at[host]--
-	if t.by[deploymentID]--; t.by[deploymentID] == 0 {
-		delete(t.by, deploymentID)
+	less(t.at, host)
+	less(t.by, deploymentID)
+	if wasDown {
+		less(t.ofDown, deploymentID)
+	}
+	if delete(t.down, host); errors.Is(err, redoubt.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		t.down[host] = true
 	}
 	if busy, is := errors.AsType[*redoubt.BusyError](err); is {
 		t.until[who] = now.Add(busy.Wait)
@@ -49,25 +61,38 @@ func (t *turns) take(deploymentID int64, c redoubt.Connection, now time.Time, as
 	return err
 }
 
-// enter takes a turn, or says when to try again: the later, the more wait.
-func (t *turns) enter(deploymentID int64, host, who string, now time.Time) time.Duration {
+// less counts one less.
+func less[K comparable](counts map[K]int, of K) {
+	if counts[of]--; counts[of] <= 0 {
+		delete(counts, of)
+	}
+}
+
+// enter takes a turn, and says whether it is one of a host that was down; or it says when to
+// try again: the later, the more wait.
+func (t *turns) enter(deploymentID int64, host, who string, now time.Time) (down bool, wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.at == nil {
 		t.at, t.by, t.waiting, t.until = map[string]int{}, map[int64]int{}, map[string]int{}, map[string]time.Time{}
+		t.ofDown, t.down = map[int64]int{}, map[string]bool{}
 	}
 	if wait := t.until[who].Sub(now); wait > 0 {
-		return wait
+		return false, wait
 	}
 	delete(t.until, who)
-	if t.at[host] >= askedAtOnce || t.by[deploymentID] >= askedByOne {
+	down = t.down[host]
+	if t.at[host] >= askedAtOnce || t.by[deploymentID] >= askedByOne || down && t.ofDown[deploymentID] >= askedOfDown {
 		t.waiting[host]++
-		return min(time.Second+time.Duration(t.waiting[host])*time.Second/4, time.Minute)
+		return false, min(time.Second+time.Duration(t.waiting[host])*time.Second/4, time.Minute)
 	}
 	t.at[host]++
 	t.by[deploymentID]++
+	if down {
+		t.ofDown[deploymentID]++
+	}
 	delete(t.waiting, host)
-	return 0
+	return down, 0
 }
 
 // hostOf is where a connection asks.
