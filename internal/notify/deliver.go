@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -65,11 +66,11 @@ func (d *delivery) next(ctx context.Context) (more bool, err error) {
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
-	out := d.send(ctx, list)
+	outs := d.send(ctx, list)
 	ctx, cancel := outlast(ctx, keepWithin) // or it would be sent twice for each stop
 	defer cancel()
-	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) error { return d.end(ctx, tx, list, out) })
-	return out.State != redoubt.NotificationQueued, err
+	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) error { return d.end(ctx, tx, list, outs) })
+	return !slices.ContainsFunc(outs, func(o outcome) bool { return o.State == redoubt.NotificationQueued }), err
 }
 
 // outlast is a context that ends a while after another one.
@@ -79,21 +80,40 @@ func outlast(ctx context.Context, by time.Duration) (context.Context, context.Ca
 	return longer, func() { stop(); cancel() }
 }
 
-// end keeps what came of an attempt.
-func (d *delivery) end(ctx context.Context, tx *store.Tx, list []redoubt.Notification, out outcome) error {
-	if err := tx.EndNotifications(ctx, list, out.Delivered); err != nil {
-		return err
+// end keeps what came of an attempt, for each message.
+func (d *delivery) end(ctx context.Context, tx *store.Tx, list []redoubt.Notification, outs []outcome) error {
+	alike := map[outcome][]redoubt.Notification{}
+	rules := map[int64]outcome{}
+	for i, n := range list {
+		out := outs[i]
+		if out.gone && d.moved(ctx, tx) {
+			out = outcome{Delivered: store.Delivered{State: redoubt.NotificationQueued, Status: out.Status, Answer: out.Answer, Retry: waits[0]}}
+		}
+		alike[out] = append(alike[out], n)
+		rules[n.RuleID] = out
 	}
-	rules := map[int64]bool{}
-	for _, n := range list {
-		if !rules[n.RuleID] {
-			rules[n.RuleID] = true
-			if err := tx.NoteNotificationProblem(ctx, n.RuleID, out.Problem, out.gone); err != nil {
-				return err
-			}
+	for out, of := range alike {
+		if err := tx.EndNotifications(ctx, of, out.Delivered); err != nil {
+			return err
+		}
+	}
+	for id, out := range rules { // after it: a rule that is paused ends what waits
+		if err := tx.NoteNotificationProblem(ctx, id, out.Problem, out.gone); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// moved reports whether the rule leads elsewhere than where the attempt was made.
+func (d *delivery) moved(ctx context.Context, tx *store.Tx) bool {
+	rule, err := tx.NotificationRule(ctx, d.rule.ID)
+	if err != nil {
+		return false // of a rule that was removed there is nothing to pause
+	}
+	asked, err := d.open(d.deployment, d.rule)
+	now, unread := d.open(d.deployment, rule)
+	return err == nil && unread == nil && asked.URL != now.URL
 }
 
 // outcome is what came of an attempt.
@@ -102,19 +122,28 @@ type outcome struct {
 	gone bool // the receiver wants no more messages, ever
 }
 
-// send makes an attempt.
-func (d *delivery) send(ctx context.Context, list []redoubt.Notification) outcome {
-	if d.to.RuleID == 0 {
-		if err := d.mail(ctx, list); err != nil {
-			return d.judge(list[0], answer{}, err)
-		}
-		return outcome{Delivered: store.Delivered{State: redoubt.NotificationDelivered}}
+// send makes an attempt, and says what came of it for each message: those of one mail are not
+// all as old.
+func (d *delivery) send(ctx context.Context, list []redoubt.Notification) []outcome {
+	if d.to.RuleID != 0 {
+		return []outcome{d.call(ctx, list[0])}
 	}
+	err := d.mail(ctx, list)
+	outs := make([]outcome, len(list))
+	for i, n := range list {
+		if outs[i] = (outcome{Delivered: store.Delivered{State: redoubt.NotificationDelivered}}); err != nil {
+			outs[i] = d.judge(n, answer{}, err)
+		}
+	}
+	return outs
+}
+
+// call sends a message to the address of its rule.
+func (d *delivery) call(ctx context.Context, n redoubt.Notification) outcome {
 	target, err := d.open(d.deployment, d.rule)
 	if err != nil {
 		return outcome{Delivered: store.Delivered{State: redoubt.NotificationFailed, Problem: cut(err.Error(), answerKept)}}
 	}
-	n := list[0]
 	a, err := d.post(ctx, d.rule, target, sendingOf(d.base, n))
 	out := d.judge(n, a, err)
 	out.Problem = hush(out.Problem, target)

@@ -363,3 +363,35 @@ func TestTestsAndResendsAreLogged(t *testing.T) {
 		}
 	})
 }
+
+// TestAnAddressThatIsGoneAfterTheRuleMoved does not pause the rule, which leads elsewhere by
+// then: that one is told.
+func TestAnAddressThatIsGoneAfterTheRuleMoved(t *testing.T) {
+	each(t, func(w *world) {
+		r, _ := w.ask(nil)
+		w.receiver.answers(func(answer http.ResponseWriter, q *http.Request) {
+			if q.URL.Path == "/hook" {
+				w.update(func(ctx context.Context, tx *store.Tx) error {
+					_, err := w.n.Change(ctx, tx, r, w.receiver.URL+"/elsewhere")
+					return err
+				})
+				answer.WriteHeader(http.StatusGone)
+			}
+		})
+		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.settle()
+		w.clock.Advance(time.Minute)
+		w.settle()
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			now, err := tx.NotificationRule(ctx, r.ID)
+			if now.Paused || now.Problem != "" {
+				w.Errorf("the rule is %+v", now)
+			}
+			return err
+		})
+		got := w.receiver.take()
+		if n := w.log(r.ID)[0]; len(got) != 2 || got[1].path != "/elsewhere" || n.State != redoubt.NotificationDelivered {
+			w.Errorf("told are %+v, the log has %+v", got, n)
+		}
+	})
+}

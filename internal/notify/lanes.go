@@ -51,12 +51,18 @@ type lanes struct {
 	waiting map[int64][]lane // by deployment, in the order in which they go
 }
 
-// plan has receivers of a deployment wait for their lanes, in place of those that waited.
+// plan has receivers of a deployment wait for their lanes, before those that waited and are
+// not among them: one may have come back since the list was made.
 func (l *lanes) plan(deployment int64, list []lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.waiting == nil {
 		l.waiting, l.taken = map[int64][]lane{}, map[string]int{}
+	}
+	for _, had := range l.waiting[deployment] {
+		if !slices.ContainsFunc(list, func(of lane) bool { return of.to == had.to }) {
+			list = append(list, had)
+		}
 	}
 	l.waiting[deployment] = list
 	if len(list) == 0 {

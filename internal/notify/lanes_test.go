@@ -1,9 +1,12 @@
 package notify
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // TestLanesLeaveOthersTheirs: neither a deployment nor a host nor those that fail have more
@@ -68,5 +71,43 @@ func TestLanesLeaveOthersTheirs(t *testing.T) {
 				t.Errorf("at the end there are %+v and %v", next, l.taken)
 			}
 		})
+	}
+}
+
+// TestAPlanForgetsNobody who came back while it was made.
+func TestAPlanForgetsNobody(t *testing.T) {
+	var l lanes
+	one := func(id int64) lane { return newLane(1, redoubt.NotificationReceiver{RuleID: id}, "host", false) }
+	l.plan(1, []lane{one(1)})
+	inside, _ := l.enter()
+	l.leave(inside, true) // after the look that found the second alone
+	l.plan(1, []lane{one(2)})
+	l.plan(1, []lane{one(2)})
+	var got []int64
+	for next, ok := l.enter(); ok; next, ok = l.enter() {
+		got = append(got, next.to.RuleID)
+	}
+	if !slices.Equal(got, []int64{2, 1}) {
+		t.Errorf("told are %v", got)
+	}
+}
+
+// TestWhoFailedGoesLast, also once the message that failed was given up.
+func TestWhoFailedGoesLast(t *testing.T) {
+	var now time.Time
+	rules := map[int64]redoubt.NotificationRule{1: {Host: "dead", Problem: "The receiver answered 502."}, 2: {Host: "late"}, 3: {Host: "well"}}
+	var waiting []store.ReceiverWaiting
+	for id, attempts := range []int{0, 3, 0} {
+		waiting = append(waiting, store.ReceiverWaiting{Receiver: redoubt.NotificationReceiver{RuleID: int64(id + 1)}, From: now, Attempts: attempts})
+	}
+	ready, _ := readyAt(now, 1, waiting, rules)
+	repeated := limit{"deployment 1 repeated", lanesOfRepeated}
+	for i, want := range []struct {
+		id     int64
+		failed bool
+	}{{3, false}, {1, true}, {2, true}} {
+		if got := ready[i]; got.to.RuleID != want.id || slices.Contains(got.limits, repeated) != want.failed {
+			t.Errorf("at %d there is %+v, want %+v", i, got, want)
+		}
 	}
 }

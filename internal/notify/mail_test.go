@@ -343,3 +343,31 @@ func TestWhatWaitsWithoutAJobIsTold(t *testing.T) {
 		}
 	})
 }
+
+// TestADigestOutlivesThatOfTheDayBefore: what is a day old is given up, and what is new in the
+// same mail is tried again.
+func TestADigestOutlivesThatOfTheDayBefore(t *testing.T) {
+	each(t, func(w *world) {
+		p := w.post()
+		p.refuse(&smtp.SMTPError{Code: 451, Message: "later"})
+		r, _ := w.ask(byMail(redoubt.DigestDay, "alice@example.com"))
+		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.settle()
+		w.clock.Advance(redoubt.DigestDay.Next(w.clock.Now()).Sub(w.clock.Now()))
+		w.settle()
+		w.clock.Advance(time.Hour)
+		w.found(added{n: 2, severity: redoubt.SeverityHigh})
+		w.clock.Advance(23 * time.Hour)
+		w.settle()
+		p.refuse(nil)
+		w.clock.Advance(time.Minute)
+		w.settle()
+		states := map[redoubt.NotificationState]int{}
+		for _, n := range w.log(r.ID) {
+			states[n.State]++
+		}
+		if letters := p.take(); len(letters) != 1 || !strings.Contains(letters[0].body, "2 new findings") || states[redoubt.NotificationFailed] != 1 || states[redoubt.NotificationDelivered] != 1 {
+			w.Errorf("%+v, and the log has %v", letters, states)
+		}
+	})
+}

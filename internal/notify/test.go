@@ -82,7 +82,7 @@ func (d *delivery) tried(ctx context.Context, n redoubt.Notification) redoubt.No
 		n.State, n.Problem = redoubt.NotificationFailed, fmt.Sprintf("It was not sent: the test took longer than %s, or was broken off.", testFor)
 		return n
 	}
-	out := d.send(ctx, []redoubt.Notification{n})
+	out := d.send(ctx, []redoubt.Notification{n})[0]
 	if out.State == redoubt.NotificationQueued {
 		out.State = redoubt.NotificationFailed
 	}

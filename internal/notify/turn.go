@@ -29,12 +29,12 @@ func (n *Notifier) Deliver(ctx context.Context, j redoubt.Job) (result []byte, m
 		if err != nil || len(waiting) == 0 {
 			return err
 		}
-		hosts, err := hostsOf(ctx, tx)
+		rules, err := rulesOf(ctx, tx)
 		if err != nil {
 			return err
 		}
 		var wait time.Duration
-		ready, wait = readyAt(tx.Now(), j.DeploymentID, waiting, hosts)
+		ready, wait = readyAt(tx.Now(), j.DeploymentID, waiting, rules)
 		return tx.QueueTurn(ctx, wait)
 	})
 	if err != nil {
@@ -45,30 +45,39 @@ func (n *Notifier) Deliver(ctx context.Context, j redoubt.Job) (result []byte, m
 	return nil, "", nil
 }
 
-// hostsOf says where the rules of a deployment lead.
-func hostsOf(ctx context.Context, tx *store.Tx) (map[int64]string, error) {
-	rules, err := tx.NotificationRules(ctx)
-	hosts := make(map[int64]string, len(rules))
-	for _, r := range rules {
-		hosts[r.ID] = r.Host
+// rulesOf finds the rules of a deployment by their ids.
+func rulesOf(ctx context.Context, tx *store.Tx) (map[int64]redoubt.NotificationRule, error) {
+	list, err := tx.NotificationRules(ctx)
+	rules := make(map[int64]redoubt.NotificationRule, len(list))
+	for _, r := range list {
+		rules[r.ID] = r
 	}
-	return hosts, err
+	return rules, err
 }
 
-// readyAt are the receivers that may be told at a time, and how long it is until it is
-// worth another look.
-func readyAt(now time.Time, deployment int64, waiting []store.ReceiverWaiting, hosts map[int64]string) (ready []lane, wait time.Duration) {
+// readyAt are the receivers that may be told at a time, those last whose last attempt failed,
+// and how long it is until it is worth another look. Where the message that failed was given
+// up, the rule still tells that it did.
+func readyAt(now time.Time, deployment int64, waiting []store.ReceiverWaiting, rules map[int64]redoubt.NotificationRule) (ready []lane, wait time.Duration) {
+	var repeated []lane
 	for i, w := range waiting {
 		until := w.From.Sub(now)
 		if until <= 0 {
-			ready = append(ready, newLane(deployment, w.Receiver, hosts[w.Receiver.RuleID], w.Attempts > 0))
+			rule := rules[w.Receiver.RuleID] // the zero one of mail
+			failed := w.Attempts > 0 || rule.Problem != ""
+			l := newLane(deployment, w.Receiver, rule.Host, failed)
+			if failed {
+				repeated = append(repeated, l)
+			} else {
+				ready = append(ready, l)
+			}
 			until = lookAgain
 		}
 		if i == 0 || until < wait {
 			wait = until
 		}
 	}
-	return ready, wait
+	return append(ready, repeated...), wait
 }
 
 // enter has receivers told for which there is a lane.

@@ -48,7 +48,7 @@ type ReceiverWaiting struct {
 }
 
 // ReceiversWaiting lists the receivers for which something waits, in the order in which
-// they have waited, those first whose last attempt did not fail.
+// they have waited.
 func (tx *Tx) ReceiversWaiting(ctx context.Context) ([]ReceiverWaiting, error) {
 	return many(ctx, tx, func(r row) (w ReceiverWaiting, err error) {
 		var held time.Time
@@ -63,7 +63,7 @@ func (tx *Tx) ReceiversWaiting(ctx context.Context) ([]ReceiverWaiting, error) {
 		)
 		SELECT n.receiver_json, n.due_at, n.held_until, n.attempts FROM receiver JOIN notification n ON n.deployment_id = $1
 			AND n.id = (SELECT MIN(id) FROM notification WHERE deployment_id = $1 AND state = $2 AND receiver_json = receiver.json)
-		ORDER BY CASE WHEN n.attempts = 0 THEN 0 ELSE 1 END, n.due_at, n.id`, redoubt.NotificationQueued)
+		ORDER BY n.due_at, n.id`, redoubt.NotificationQueued)
 }
 
 // ClaimNotifications hands out what waits for a receiver, oldest first, most of it at most,
