@@ -78,7 +78,7 @@ func (c *commenting) look(ctx context.Context) error {
 	for _, n := range list {
 		m, is := markOf(n.Body)
 		known, begun := c.written[m.lineage]
-		if !is || (m.lineage == 0) != (n.Path == "") || begun && known.HostID != "" || !here.has(m) && !(begun && sameText(known.Body, n.Body)) {
+		if !is || (m.lineage == 0) != (n.Path == "") || begun && known.HostID != "" || !here.has(m) && (!begun || !sameText(known.Body, n.Body)) {
 			continue
 		}
 		if err := c.keep(ctx, c.noted(m.lineage, n, m.settled || n.Resolved)); err != nil {
