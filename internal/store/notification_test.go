@@ -202,8 +202,8 @@ func TestWhoWaits(t *testing.T) {
 			same(t, "who waits", waiting, []store.ReceiverWaiting{
 				{Receiver: held.Receivers()[0], From: now.Add(time.Minute)},
 				{Receiver: due.Receivers()[0], From: list[4].DueAt},
-				{Receiver: later.Receivers()[0], From: list[6].DueAt},
 				{Receiver: failed.Receivers()[0], From: now, Attempts: 1},
+				{Receiver: later.Receivers()[0], From: list[6].DueAt},
 			})
 			return err
 		})
