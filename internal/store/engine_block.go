@@ -94,6 +94,9 @@ func (q *session) repeat(ctx context.Context, query string, args []any, again bo
 	if q.engine.bulk != nil || readsAhead(ctx) || stmt == nil && (!again || len(q.prepared) >= maxPrepared) {
 		return q.send(ctx, query, args)
 	}
+	if err := matchArgs(query, len(args)); err != nil {
+		return err
+	}
 	q.wrote = true
 	if stmt == nil {
 		var err error

@@ -40,6 +40,9 @@ func (q *session) send(ctx context.Context, query string, bound []any) error {
 	if readsAhead(ctx) {
 		return errAhead
 	}
+	if err := matchArgs(query, len(bound)); err != nil {
+		return err
+	}
 	q.wrote = true
 	_, err := q.tx.ExecContext(ctx, query, bound...)
 	return q.engine.explain(ctx, err)
@@ -60,6 +63,9 @@ func (q *session) settle(ctx context.Context) error {
 func (q *session) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	if readsAhead(ctx) {
 		return 0, errAhead
+	}
+	if err := matchArgs(query, len(args)); err != nil {
+		return 0, err
 	}
 	q.wrote = true
 	result, err := q.tx.ExecContext(ctx, query, bind(args)...)
@@ -85,6 +91,9 @@ func (q *session) shred(ctx context.Context) error {
 func (q *session) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if readsAhead(ctx) && !strings.HasPrefix(strings.TrimSpace(query), "SELECT ") { // it returns what it wrote
 		return nil, errAhead
+	}
+	if err := matchArgs(query, len(args)); err != nil {
+		return nil, err
 	}
 	rows, err := q.tx.QueryContext(ctx, query, bind(args)...)
 	return rows, q.engine.explain(ctx, err)

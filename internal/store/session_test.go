@@ -1,0 +1,27 @@
+package store_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestArgumentsMatchTheStatement gives a statement one argument too many and one too
+// few: SQLite's driver took the first in silence.
+func TestArgumentsMatchTheStatement(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		for name, args := range map[string][]any{"too many": {"a", "b"}, "too few": {}} {
+			err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.Exec(ctx, `DELETE FROM project_alias WHERE deployment_id = $1 AND name = $2`, args...)
+				return err
+			})
+			if err == nil || !strings.Contains(err.Error(), "a statement names 2 arguments and was given") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
