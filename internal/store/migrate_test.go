@@ -97,3 +97,51 @@ func TestAServerThatIsReplaced(t *testing.T) {
 		}
 	})
 }
+
+// TestRunsGoOnOverAnUpgrade opens a database of a version that did not keep which run a scan
+// is of: what a run under way has begun stays its own, and what others began is theirs.
+func TestRunsGoOnOverAnUpgrade(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			config := storetest.Database(t, engine, storetest.NewClock())
+			s := storetest.Open(t, config)
+			d := newTenant(t, s)
+			p := d.project("acme/payments")
+			var run redoubt.Run
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				if _, err := tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Kind: redoubt.RunFull, Cause: redoubt.RunByHand}); err != nil {
+					return err
+				}
+				taken, _, err := tx.LeaseRun(ctx, 1, nil)
+				if err != nil {
+					return err
+				}
+				token, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "tok_run", Name: "run", Scopes: []redoubt.Scope{redoubt.ScopeCI}}, storetest.TokenHash("run"))
+				run = taken
+				return errors.Join(err, tx.BindRunToken(ctx, taken.ID, token.ID))
+			})
+			begin := func(by redoubt.Actor) (id int64) {
+				d.check(s.Update(t.Context(), d.id, by, func(ctx context.Context, tx *store.Tx) (err error) {
+					id, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", StartedAt: tx.Now(), Status: redoubt.ScanRunning})
+					return err
+				}))
+				return id
+			}
+			of := map[int64]int64{
+				begin(redoubt.Actor{Kind: "token", ID: "tok_run", Name: "run"}):         run.ID,
+				begin(redoubt.Actor{Kind: "token", ID: "tok_ci", Name: `"id":"tok_run"`}): 0,
+			}
+			d.check(s.MigrateDown(t.Context(), 69))
+			d.check(s.Close())
+			d.s = storetest.Open(t, config)
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				for id, want := range of {
+					scan, err := tx.Scan(ctx, id)
+					d.check(err)
+					same(t, "whose the scan is", scan.RunID, want)
+				}
+				return nil
+			})
+		})
+	}
+}
