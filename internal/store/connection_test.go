@@ -222,3 +222,45 @@ func TestAProjectIsOneRepositoryAtMost(t *testing.T) {
 		})
 	})
 }
+
+// TestAProjectHasTheAddressOfItsRepository: scanners tell addresses that lost their port, or
+// those of a mirror.
+func TestAProjectHasTheAddressOfItsRepository(t *testing.T) {
+	const address, moved = "https://git.example:3000/acme/payments", "https://code.example:3000/acme/payments"
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		c := d.connection("gitea")
+		r := told("1", "acme/payments")
+		r.WebURL = address
+		p := d.project("acme/payments")
+		addressIs := func(when, want string) {
+			t.Helper()
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				now, err := tx.Project(ctx, p.ID)
+				same(t, when, now.URL, want)
+				return err
+			})
+		}
+		scanned := func(url string) {
+			t.Helper()
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.UpdateProjectByScan(ctx, nil, p.ID, redoubt.Project{Name: "acme/payments", URL: url})
+				return err
+			})
+		}
+		scanned("https://git.example/acme/payments")
+		addressIs("of a project that is no repository, what a scan tells", "https://git.example/acme/payments")
+		now := d.tell(c, r)
+		d.take(now[0])
+		addressIs("once it is a repository", address)
+		scanned("https://git.example/acme/payments")
+		addressIs("after a scan", address)
+		r.WebURL = moved
+		d.tell(c, r)
+		addressIs("once its host has another address", moved)
+		r.WebURL = ""
+		d.tell(c, r)
+		scanned("https://mirror.example/acme/payments")
+		addressIs("where the host tells none, what a scan tells", "https://mirror.example/acme/payments")
+	})
+}

@@ -128,7 +128,7 @@ func TestRunsGoOnOverAnUpgrade(t *testing.T) {
 				return id
 			}
 			of := map[int64]int64{
-				begin(redoubt.Actor{Kind: "token", ID: "tok_run", Name: "run"}):         run.ID,
+				begin(redoubt.Actor{Kind: "token", ID: "tok_run", Name: "run"}):           run.ID,
 				begin(redoubt.Actor{Kind: "token", ID: "tok_ci", Name: `"id":"tok_run"`}): 0,
 			}
 			d.check(s.MigrateDown(t.Context(), 69))

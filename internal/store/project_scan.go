@@ -81,7 +81,8 @@ func (tx *Tx) projectOfRepo(ctx context.Context, globs redoubt.ProjectGlobs, rep
 // UpdateProjectByScan takes over what a scan that counts tells of its project.
 // Known by its host's id under another name, the project is renamed, unless
 // another one has that name (semantics §7). A URL, an id or tags that the scan
-// brings replace what is stored; what it does not tell stays.
+// brings replace what is stored; what it does not tell stays. The address that a
+// connection tells wins over the URL: scanners lose its port.
 //
 // The globs bound the token that handed the scan in: it renames only from and
 // to names that they allow, its id is a claim (see redoubt.Project.BoundRepoID),
@@ -104,12 +105,26 @@ func (tx *Tx) UpdateProjectByScan(ctx context.Context, globs redoubt.ProjectGlob
 		after.RepoID = scan.RepoID
 	}
 	if scan.URL != "" {
-		after.URL = scan.URL
+		if after.URL, err = tx.addressOf(ctx, known, scan.URL); err != nil {
+			return known, err
+		}
 	}
 	if len(scan.Tags) > 0 {
 		after.Tags = scan.Tags
 	}
 	return tx.saveProject(ctx, globs, known, after)
+}
+
+// addressOf returns the URL that a project has from now on: where it is a repository, the
+// one that its host tells of; else the one that a scan told.
+func (tx *Tx) addressOf(ctx context.Context, p redoubt.Project, scanned string) (string, error) {
+	switch r, err := tx.Repository(ctx, p.ID); {
+	case err != nil && !errors.Is(err, redoubt.ErrNotFound):
+		return p.URL, err
+	case r.WebURL != "":
+		return r.WebURL, nil
+	}
+	return scanned, nil
 }
 
 // freeName returns the name that a project has from now on: the new one where it

@@ -152,6 +152,9 @@ func repositoryRow(r redoubt.Repository) []any {
 func (tx *Tx) updateRepository(ctx context.Context, before, after redoubt.Repository) error {
 	err := tx.write(ctx, `UPDATE repository SET full_name = $3, default_branch = $4, archived = $5, private = $6, clone_url = $7, web_url = $8, gone_at = $9
 		WHERE deployment_id = $1 AND id = $2`, after.ID, after.FullName, after.DefaultBranch, after.Archived, after.Private, after.CloneURL, after.WebURL, after.GoneAt)
+	if err == nil && before.WebURL != after.WebURL {
+		err = tx.takeAddress(ctx, after)
+	}
 	if err != nil || after.ProjectID == 0 || before.FullName == after.FullName {
 		return err
 	}
@@ -163,6 +166,21 @@ func (tx *Tx) updateRepository(ctx context.Context, before, after redoubt.Reposi
 		return err // another one has the name: both stay as they are
 	}
 	_, err = tx.RenameProject(ctx, p.ID, after.FullName)
+	return err
+}
+
+// takeAddress gives a project the address for people that its repository has.
+func (tx *Tx) takeAddress(ctx context.Context, r redoubt.Repository) error {
+	if r.ProjectID == 0 || r.WebURL == "" {
+		return nil
+	}
+	before, err := tx.Project(ctx, r.ProjectID)
+	if err != nil {
+		return err
+	}
+	after := before
+	after.URL = r.WebURL
+	_, err = tx.saveProject(ctx, nil, before, after)
 	return err
 }
 
@@ -219,7 +237,11 @@ func (tx *Tx) TakeRepository(ctx context.Context, id int64) (redoubt.Project, er
 		return p, err
 	}
 	tx.audit("repository.take", subject("repository", r.ID), nil, repositoryImage{r.FullName, subject("connection", r.ConnectionID), subject("project", p.ID)})
-	return p, nil
+	r.ProjectID = p.ID
+	if err := tx.takeAddress(ctx, r); err != nil {
+		return p, err
+	}
+	return tx.Project(ctx, p.ID)
 }
 
 // repositoryImage is what the audit trail tells of a repository.
