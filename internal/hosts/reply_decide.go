@@ -109,6 +109,14 @@ func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, aske
 		return refusalText(fmt.Errorf("finding `#%d` is gone", f.ID)), nil
 	}
 	w.latest[f.LineageID] = tx.Now()
+	reason, assignee := "", ""
+	if asked.reason != 0 {
+		reason = asked.reason.String()
+	}
+	if request.Assign != nil {
+		assignee = *request.Assign
+	}
+	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: redoubt.Line(n.Author)}, f.ID, string(asked.verb), reason, assignee)
 	page := fmt.Sprintf("%s/orgs/%s/findings/%d", w.keeper.PublicURL(), tx.Deployment().Slug, f.ID)
 	return doneText(f, page, asked, request, n), tx.QueueTelling(ctx, f.ProjectID, w.at.HeadCommit)
 }

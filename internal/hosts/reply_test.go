@@ -303,3 +303,26 @@ func TestFindingsOfForks(t *testing.T) {
 		same(t, "the decision", w.triage(w.on).State, redoubt.TriageUntriaged)
 	})
 }
+
+// TestRepliesAreInTheTrail: those that decided, with who and where; others are not.
+func TestRepliesAreInTheTrail(t *testing.T) {
+	w := newConversation(t, storetest.New(t, "sqlite"))
+	w.says(scm.Comment{Author: "octocat", Thread: "t1", Body: "/redoubt ignore false_positive: a test"})
+	w.says(scm.Comment{Author: "octocat", Thread: "t1", Body: "/redoubt assign @vic"})
+	w.says(scm.Comment{Author: "octocat", Thread: "t1", Body: "/redoubt help"})
+	w.says(scm.Comment{Author: "eve", Thread: "t1", Body: "/redoubt reopen"})
+	var got []string
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		all, err := tx.AuditEvents(ctx, 0, 1000)
+		for _, e := range all {
+			if e.Action == "reply.decide" {
+				got = append(got, fmt.Sprintf("%s %s %s", e.By, strings.TrimSuffix(e.Subject, fmt.Sprint(w.on.ID)), e.After))
+			}
+		}
+		return err
+	})
+	same(t, "the trail", got, []string{
+		`user:ada finding: {"change_request":3,"command":"ignore","comment":"4","login":"octocat","reason":"false_positive","via":"octocat at acme/payments#3"}`,
+		`user:ada finding: {"assignee":"vic","change_request":3,"command":"assign","comment":"6","login":"octocat","via":"octocat at acme/payments#3"}`,
+	})
+}

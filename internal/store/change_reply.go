@@ -39,6 +39,23 @@ func (tx *Tx) NoteChangeReply(ctx context.Context, r ChangeReply) error {
 		r.RepositoryID, r.Number, r.Comment, r.Outcome, r.Answered, r.At)
 }
 
+// replyImage is what the audit trail tells of a command that decided.
+type replyImage struct {
+	Command  string `json:"command"`
+	Reason   string `json:"reason,omitempty"`
+	Assignee string `json:"assignee,omitempty"`
+	Comment  string `json:"comment"`
+	Change   int64  `json:"change_request"`
+	Login    string `json:"login"`
+	Via      string `json:"via,omitempty"`
+}
+
+// AuditReply has the trail tell that a command at a change request decided about a finding,
+// in words: what was asked for, why, and, of an assignment, whose the finding is now.
+func (tx *Tx) AuditReply(r ChangeReply, findingID int64, command, reason, assignee string) {
+	tx.audit("reply.decide", subject("finding", findingID), nil, replyImage{command, reason, assignee, r.Comment, r.Number, r.Login, tx.actor.Via})
+}
+
 // ChangesWithNews lists open change requests of a repository at which we wrote, and which
 // changed since their replies were read.
 func (tx *Tx) ChangesWithNews(ctx context.Context, repositoryID int64) ([]redoubt.ChangeRequest, error) {
