@@ -22,7 +22,7 @@ func (a *app) keeper(o config.Outbound, ring keyring.Ring, st *store.Store, publ
 		return nil, err
 	}
 	return hosts.New(hosts.Config{
-		Proposed: runProposed, Pushed: runPushed,
+		Proposed: runProposed, Watched: branchOnPush, Pushed: runPushed,
 		Store: st, Vault: scm.NewVault(sealer), Clock: a.clock, Logger: a.log, PublicURL: publicURL,
 		Hosts: open, Instance: ring.Instance(),
 	}), nil
@@ -31,7 +31,7 @@ func (a *app) keeper(o config.Outbound, ring keyring.Ring, st *store.Store, publ
 // hosts is what code hosts are asked with.
 func (a *app) hosts(o config.Outbound) (scm.Config, error) {
 	reach, err := reachOf(o)
-	return scm.Config{Reach: reach, Clock: a.clock, Name: "redoubt/" + version}, err
+	return scm.Config{Reach: reach, Clock: a.clock, Name: "redoubt/" + version, Known: scm.NewKnown()}, err
 }
 
 // reachOf says which addresses code hosts may have.

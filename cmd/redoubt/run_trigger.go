@@ -3,31 +3,52 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// runPushed has a branch scanned that has another head, where it is the project's primary
-// one and the project is scanned on push.
-func runPushed(ctx context.Context, tx *store.Tx, r redoubt.Repository, branch, commit string) error {
+// branchOnPush is the branch of a repository that is scanned on push, the project's primary
+// one, without refs/heads/; empty where none is.
+func branchOnPush(ctx context.Context, tx *store.Tx, r redoubt.Repository) (string, error) {
 	p, err := tx.Project(ctx, r.ProjectID)
 	if err != nil || !p.ManagedScan.Full {
-		return err
+		return "", err
 	}
 	plan, err := tx.RunPlan(ctx, p)
 	if err != nil || plan.Every != redoubt.RunOnPush {
-		return err
+		return "", err
 	}
 	run, err := tx.FullRun(ctx, p, redoubt.RunByPush)
 	if errors.Is(err, redoubt.ErrNotFound) {
-		return nil
+		return "", nil
 	}
-	ref := "refs/heads/" + branch
-	if err != nil || run.Ref != ref && (run.Ref != "" || branch != r.DefaultBranch) {
+	if err != nil || run.Ref == "" {
+		return r.DefaultBranch, err
+	}
+	return strings.TrimPrefix(run.Ref, "refs/heads/"), nil
+}
+
+// runPushed has the branch that is scanned on push scanned at its newest commit, unless the
+// last run looks at that already, whatever it was made for.
+func runPushed(ctx context.Context, tx *store.Tx, r redoubt.Repository, branch, commit string) error {
+	p, err := tx.Project(ctx, r.ProjectID)
+	if err != nil {
 		return err
 	}
-	run.Ref, run.Commit = ref, commit
+	run, err := tx.FullRun(ctx, p, redoubt.RunByPush)
+	if err != nil {
+		return err
+	}
+	run.Ref, run.Commit = "refs/heads/"+branch, commit
+	last, err := tx.LastFullRun(ctx, p.ID, run.Ref)
+	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		return err
+	}
+	if last.Commit == commit && (last.State == redoubt.RunDone || !last.State.Ended()) {
+		return nil
+	}
 	return queueOrExplain(ctx, tx, run)
 }
 

@@ -59,6 +59,14 @@ func runsOf(t *testing.T, s *store.Store, d redoubt.Deployment) (lines []string)
 	return lines
 }
 
+// push has a branch scanned where it is the one that is scanned on push.
+func push(ctx context.Context, tx *store.Tx, r redoubt.Repository, branch, commit string) error {
+	if on, err := branchOnPush(ctx, tx, r); err != nil || on != branch {
+		return err
+	}
+	return runPushed(ctx, tx, r, branch, commit)
+}
+
 // TestPushesAndChangeRequestsAreScanned where the project asks for it, and a newer commit
 // takes the place of one that waits.
 func TestPushesAndChangeRequestsAreScanned(t *testing.T) {
@@ -74,7 +82,7 @@ func TestPushesAndChangeRequestsAreScanned(t *testing.T) {
 			}
 			for _, r := range []redoubt.Repository{on, off, weekly} {
 				c := redoubt.ChangeRequest{RepositoryID: r.ID, Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix", FetchRef: "refs/pull/3/head", BaseRef: "trunk"}
-				err := errors.Join(runPushed(ctx, tx, r, "trunk", first), runPushed(ctx, tx, r, "other", first), runPushed(ctx, tx, r, "trunk", second), runProposed(ctx, tx, r, c))
+				err := errors.Join(push(ctx, tx, r, "trunk", first), push(ctx, tx, r, "other", first), push(ctx, tx, r, "trunk", second), runProposed(ctx, tx, r, c))
 				c.HeadCommit = second
 				if err = errors.Join(err, runProposed(ctx, tx, r, c)); err != nil {
 					return err
@@ -93,6 +101,43 @@ func TestPushesAndChangeRequestsAreScanned(t *testing.T) {
 			"diff change_request refs/pull/3/head 1111 superseded a newer commit came before its turn",
 			"full push refs/heads/trunk 2222 queued",
 			"full push refs/heads/trunk 1111 superseded a newer commit came before its turn",
+		}, "\n")
+		if got != want {
+			t.Errorf("runs are\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+// TestWhatIsScannedIsNotScannedAgain on a push: whatever the run was made for. One that failed
+// is, and so is a commit that was the newest before another one.
+func TestWhatIsScannedIsNotScannedAgain(t *testing.T) {
+	first, second := strings.Repeat("1", 40), strings.Repeat("2", 40)
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			r, err := repositoryOf(ctx, tx, "acme/on", "trunk", redoubt.ManagedScan{Full: true}, redoubt.RunOnPush)
+			if err != nil {
+				return err
+			}
+			ends := func(state redoubt.RunState) error {
+				run, _, err := tx.LeaseRun(ctx, 1, nil)
+				if err == nil {
+					_, err = tx.FinishRun(ctx, run.ID, run.Claim, redoubt.RunOutcome{State: state, Failure: redoubt.RunPermanent})
+				}
+				return err
+			}
+			_, err = tx.QueueRun(ctx, redoubt.Run{ProjectID: r.ProjectID, Ref: "refs/heads/trunk", Commit: first, Kind: redoubt.RunFull, Cause: redoubt.RunByHand})
+			return errors.Join(err,
+				ends(redoubt.RunDone), push(ctx, tx, r, "trunk", first),
+				push(ctx, tx, r, "trunk", second), ends(redoubt.RunFailed), push(ctx, tx, r, "trunk", second), ends(redoubt.RunDone),
+				push(ctx, tx, r, "trunk", first))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(runsOf(t, s, d), "\n")
+		want := strings.Join([]string{
+			"full push refs/heads/trunk 1111 queued", "full push refs/heads/trunk 2222 done", "full push refs/heads/trunk 2222 failed", "full manual refs/heads/trunk 1111 done",
 		}, "\n")
 		if got != want {
 			t.Errorf("runs are\n%s\nwant\n%s", got, want)

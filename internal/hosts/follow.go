@@ -1,14 +1,11 @@
 package hosts
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -142,74 +139,18 @@ func (k *Keeper) follow(ctx context.Context, d redoubt.Deployment, c redoubt.Con
 			return
 		}
 	}
-	if !c.Kind.HasAPI() || c.Problem != "" {
+	if c.Problem != "" {
 		return
 	}
 	if err := k.Poll(ctx, d.ID, c); err != nil {
-		k.Logger.WarnContext(ctx, "change requests cannot be followed", "deployment", d.Slug, "connection", c.Name, "cause", err)
+		k.Logger.WarnContext(ctx, "pushes and change requests cannot be followed", "deployment", d.Slug, "connection", c.Name, "cause", err)
+	}
+	if !c.Kind.HasAPI() {
+		return
 	}
 	if err := k.FollowTickets(ctx, d, c, k.Clock().Add(-ticketsEvery)); err != nil {
 		k.Logger.WarnContext(ctx, "tickets cannot be followed", "deployment", d.Slug, "connection", c.Name, "cause", err)
 	}
-}
-
-// Poll asks a host for the open change requests of the repositories that are projects, and
-// for the replies there. What goes wrong at one change request holds up no other.
-func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c redoubt.Connection) error {
-	h, err := k.host(deploymentID, c)
-	if err != nil {
-		return err
-	}
-	var list []redoubt.Repository
-	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
-		list, err = tx.Repositories(ctx, c.ID)
-		return err
-	})
-	var first error
-	for _, r := range list {
-		if err != nil || ctx.Err() != nil {
-			break
-		}
-		if r.ProjectID == 0 || !r.Scannable() {
-			continue
-		}
-		var replies error
-		if replies, err = k.poll(ctx, deploymentID, c, h, r); refused(err) || errors.Is(err, redoubt.ErrNotFound) { // one that is forbidden, or another's by now, holds up no other
-			k.Logger.InfoContext(ctx, "change requests of a repository cannot be followed", "repository", r.FullName, "cause", err)
-			err = nil
-		}
-		first = cmp.Or(first, replies)
-	}
-	return errors.Join(err, first)
-}
-
-// refused reports whether the host said no, and not that it cannot answer.
-func refused(err error) bool {
-	var no *scm.HostError
-	return errors.As(err, &no) && no.Status < 500
-}
-
-// poll asks for those of one repository; replies is the first thing that went wrong with the
-// replies at them.
-func (k *Keeper) poll(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host, r redoubt.Repository) (replies, err error) {
-	open, err := h.ChangeRequests(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	numbers := make([]int64, len(open))
-	err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
-		for i, c := range open {
-			numbers[i] = c.Number
-			if err := k.hearOf(ctx, tx, r, c); err != nil {
-				return err
-			}
-		}
-		return tx.CloseChangeRequests(ctx, r.ID, numbers)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return k.pollReplies(ctx, deploymentID, c, h, r)
 }
 
 // propose keeps a change request, and has it scanned where it is new or has another head.

@@ -94,8 +94,8 @@ func (k *Keeper) take(ctx context.Context, deploymentID int64, c redoubt.Connect
 		if err != nil {
 			return err
 		}
-		if e.Kind == scm.EventOther {
-			return tx.FinishDelivery(ctx, d.ID, "nothing to do")
+		if nothing, err := k.nothingIn(ctx, tx, c, e); err != nil || nothing != "" {
+			return errors.Join(err, tx.FinishDelivery(ctx, d.ID, nothing))
 		}
 		input, err := json.Marshal(heard{d.ID, c.ID, e})
 		if err != nil {
@@ -116,6 +116,38 @@ func (k *Keeper) take(ctx context.Context, deploymentID int64, c redoubt.Connect
 		k.Heard()
 	}
 	return err
+}
+
+// nothingIn says why nothing is to be done about an event, before a job is made of it; empty
+// where there may be something.
+func (k *Keeper) nothingIn(ctx context.Context, tx *store.Tx, c redoubt.Connection, e scm.Event) (string, error) {
+	switch e.Kind {
+	case scm.EventOther:
+		return "nothing to do", nil
+	case scm.EventRepository:
+		return "", nil
+	case scm.EventComment:
+		if c.Replies == redoubt.RepliesOff {
+			return "nothing to do: replies decide nothing at this connection", nil
+		}
+	case scm.EventPush:
+		if e.Commit == "" {
+			return "nothing to do: the branch is gone", nil
+		}
+	case scm.EventChange:
+	}
+	r, err := tx.RepositoryByHostID(ctx, c.ID, e.Repository)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound) || err == nil && r.ProjectID == 0:
+		return "the repository is no project", nil
+	case err != nil || e.Kind != scm.EventPush:
+		return "", err
+	}
+	branch, err := k.watched(ctx, tx, r)
+	if err == nil && branch != e.Branch {
+		return "nothing to do: pushes to " + e.Branch + " are not scanned", nil
+	}
+	return "", err
 }
 
 // subjectOf is what an event is about. Of one subject the newest alone is worked off: it only
@@ -144,11 +176,7 @@ func (k *Keeper) Hear(ctx context.Context, j redoubt.Job) (result []byte, media 
 		outcome, err = k.act(ctx, j.DeploymentID, c, in)
 		return err
 	}
-	if in.Event.Kind == scm.EventPush { // the host is asked nothing
-		err = act()
-	} else {
-		err = k.turns.take(j.DeploymentID, c, k.Clock(), act)
-	}
+	err = k.turns.take(j.DeploymentID, c, k.Clock(), act)
 	if errors.Is(err, redoubt.ErrNotFound) || refused(err) {
 		outcome, err = err.Error(), nil
 	}
@@ -176,12 +204,13 @@ func (k *Keeper) act(ctx context.Context, deploymentID int64, c redoubt.Connecti
 		return "the repository is no project", nil
 	case err != nil:
 		return "", err
-	case in.Event.Kind == scm.EventPush:
-		return k.pushed(ctx, deploymentID, r, in.Event)
 	}
 	h, err := k.host(deploymentID, c)
 	if err != nil {
 		return "", err
+	}
+	if in.Event.Kind == scm.EventPush {
+		return k.askBranch(ctx, deploymentID, h, r)
 	}
 	change, err := h.ChangeRequest(ctx, r, in.Event.Number)
 	if err != nil {
@@ -193,15 +222,6 @@ func (k *Keeper) act(ctx context.Context, deploymentID int64, c redoubt.Connecti
 	}
 	return fmt.Sprintf("change request %d is %s", change.Number, change.State), k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		return k.hearOf(ctx, tx, r, change)
-	})
-}
-
-func (k *Keeper) pushed(ctx context.Context, deploymentID int64, r redoubt.Repository, e scm.Event) (string, error) {
-	if e.Commit == "" || k.Pushed == nil {
-		return "nothing to do", nil
-	}
-	return "a push to " + e.Branch, k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
-		return k.Pushed(ctx, tx, r, e.Branch, e.Commit)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -22,6 +23,24 @@ import (
 
 // send has the keeper take a webhook, and works off what it queued.
 func (w *world) send(deployment, connection int64, secret, event, body string) error {
+	w.t.Helper()
+	if err := w.hand(deployment, connection, secret, event, body); err != nil {
+		return err
+	}
+	for {
+		j, err := w.s.ClaimJob(w.t.Context(), []string{store.HearJob}, time.Minute, redoubt.JobOutage{})
+		w.must(err)
+		if j == nil {
+			return nil
+		}
+		_, _, err = w.keeper.Hear(w.t.Context(), *j)
+		w.must(err)
+		w.must(w.s.FinishJob(w.t.Context(), *j, nil, ""))
+	}
+}
+
+// hand has the keeper take a webhook.
+func (w *world) hand(deployment, connection int64, secret, event, body string) error {
 	w.t.Helper()
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(body))
@@ -37,16 +56,7 @@ func (w *world) send(deployment, connection int64, secret, event, body string) e
 	if answer.Code != http.StatusAccepted {
 		w.t.Errorf("a webhook is answered %d", answer.Code)
 	}
-	for {
-		j, err := w.s.ClaimJob(w.t.Context(), []string{store.HearJob}, time.Minute, redoubt.JobOutage{})
-		w.must(err)
-		if j == nil {
-			return nil
-		}
-		_, _, err = w.keeper.Hear(w.t.Context(), *j)
-		w.must(err)
-		w.must(w.s.FinishJob(w.t.Context(), *j, nil, ""))
-	}
+	return nil
 }
 
 func (w *world) outcomes(c redoubt.Connection) (list []string) {
@@ -63,11 +73,8 @@ func (w *world) outcomes(c redoubt.Connection) (list []string) {
 func TestWebhooksAreTakenOnceAndWorkedOff(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
-		var pushed []string
-		w.keeper.Pushed = func(_ context.Context, _ *store.Tx, r redoubt.Repository, branch, commit string) error {
-			pushed = append(pushed, fmt.Sprintf("%s %s %.4s", r.FullName, branch, commit))
-			return nil
-		}
+		w.scanOnPush()
+		w.host.heads = map[string]string{"trunk": first}
 		c := w.connect()
 		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
 		w.must(err)
@@ -82,7 +89,7 @@ func TestWebhooksAreTakenOnceAndWorkedOff(t *testing.T) {
 		} {
 			w.must(w.send(w.d.ID, c.ID, secret, told[0], told[1]))
 		}
-		same(t, "what is to be scanned", append(w.proposed, pushed...), []string{"acme/payments#3 1111", "acme/payments trunk 1111"})
+		same(t, "what is to be scanned", append(w.proposed, w.pushed...), []string{"acme/payments#3 1111", "acme/payments trunk 1111"})
 		same(t, "what came of it", w.outcomes(c), []string{
 			"star: nothing to do", "push: the repository is no project", "push: the repository is no project", "push: a push to trunk",
 			"pull_request: not found", "pull_request: change request 3 is open",
@@ -177,11 +184,8 @@ func (w *world) hearings() (n int) {
 func TestAFloodOfWebhooksIsOneJob(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
-		var pushed []string
-		w.keeper.Pushed = func(_ context.Context, _ *store.Tx, _ redoubt.Repository, branch, commit string) error {
-			pushed = append(pushed, fmt.Sprintf("%s %.4s", branch, commit))
-			return nil
-		}
+		w.scanOnPush()
+		w.host.heads = map[string]string{"trunk": strings.Repeat("9", 40)}
 		c := w.connect()
 		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
 		w.must(err)
@@ -202,7 +206,7 @@ func TestAFloodOfWebhooksIsOneJob(t *testing.T) {
 		_, _, err = w.keeper.Hear(t.Context(), *claimed)
 		w.must(errors.Join(err, s.FinishJob(t.Context(), *claimed, nil, "")))
 		w.must(w.send(w.d.ID, c.ID, secret, "star", `{}`))
-		same(t, "what is scanned", append(w.proposed, pushed...), []string{"acme/payments#3 1111", "acme/payments#4 2222", "trunk 9999"})
+		same(t, "what is scanned", append(w.proposed, w.pushed...), []string{"acme/payments#3 1111", "acme/payments#4 2222", "acme/payments trunk 9999"})
 		list := w.outcomes(c)
 		same(t, "the newest outcomes", list[:7], []string{
 			"star: nothing to do", "pull_request: change request 3 is open",
@@ -280,19 +284,29 @@ func TestANewerWebhookIsAskedForAtOnce(t *testing.T) {
 	}
 }
 
-// TestAPushTakesNoTurn: its host is asked nothing, so that one that hangs holds up none.
-func TestAPushTakesNoTurn(t *testing.T) {
-	s := storetest.New(t, "sqlite")
-	w := newWorld(t, s)
-	pushed := 0
-	w.keeper.Pushed = func(context.Context, *store.Tx, redoubt.Repository, string, string) error { pushed++; return nil }
+// TestAPushWaitsForItsHost that asks to wait, and what is the newest by then is scanned.
+func TestAPushWaitsForItsHost(t *testing.T) {
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	w.scanOnPush()
 	c := w.connect()
 	secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
 	w.must(err)
+	w.host.heads = map[string]string{"trunk": first}
 	w.host.down = &redoubt.BusyError{Text: "slow down", Wait: time.Hour}
 	if err := w.tell(w.scan(first)); err == nil {
 		t.Fatal("the host is not busy")
 	}
-	w.must(w.send(w.d.ID, c.ID, secret, "push", `{"ref":"refs/heads/trunk","after":"`+first+`","repository":{"id":1}}`))
-	same(t, "pushes", pushed, 1)
+	w.host.down = nil
+	w.must(w.hand(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
+	j, err := w.s.ClaimJob(t.Context(), []string{store.HearJob}, time.Minute, redoubt.JobOutage{})
+	w.must(err)
+	_, _, err = w.keeper.Hear(t.Context(), *j)
+	if wait, is := errors.AsType[job.WaitError](err); !is || wait.Wait != time.Hour {
+		t.Errorf("while the host is to be left alone: %v", err)
+	}
+	w.now = w.now.Add(time.Hour)
+	w.host.heads["trunk"] = second
+	_, _, err = w.keeper.Hear(t.Context(), *j)
+	w.must(err)
+	same(t, "pushes", w.pushed, []string{"acme/payments trunk 2222"})
 }

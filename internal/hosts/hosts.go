@@ -34,9 +34,11 @@ type Config struct {
 	// the same change requests: hexadecimal digits.
 	Instance string
 	// Proposed is told, in the transaction that keeps it, of a change request that is
-	// new or has another head or base branch; Pushed of a branch that has another head.
-	// Either may be nil.
+	// new or has another head or base branch; Pushed of another head of the branch that
+	// Watched names, without refs/heads/: empty where pushes are nothing to us. Each may be
+	// nil.
 	Proposed func(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) error
+	Watched  func(ctx context.Context, tx *store.Tx, r redoubt.Repository) (branch string, err error)
 	Pushed   func(ctx context.Context, tx *store.Tx, r redoubt.Repository, branch, commit string) error
 	// Findings selects the findings of a deployment that replies decide about. Nil: replies
 	// decide nothing.

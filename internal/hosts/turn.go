@@ -61,6 +61,29 @@ func (t *turns) take(deploymentID int64, c redoubt.Connection, now time.Time, as
 	return err
 }
 
+// rest is for how long the host of a connection wants to be left alone.
+func (t *turns) rest(c redoubt.Connection, now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.until[string(c.Credential)].Sub(now)
+}
+
+// leave has a host that asked to wait left alone by all of the connection.
+func (t *turns) leave(c redoubt.Connection, now time.Time, wait time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.make()
+	t.until[string(c.Credential)] = now.Add(wait)
+}
+
+// make makes what is counted in.
+func (t *turns) make() {
+	if t.at == nil {
+		t.at, t.by, t.waiting, t.until = map[string]int{}, map[int64]int{}, map[string]int{}, map[string]time.Time{}
+		t.ofDown, t.down = map[int64]int{}, map[string]bool{}
+	}
+}
+
 // less counts one less.
 func less[K comparable](counts map[K]int, of K) {
 	if counts[of]--; counts[of] <= 0 {
@@ -73,10 +96,7 @@ func less[K comparable](counts map[K]int, of K) {
 func (t *turns) enter(deploymentID int64, host, who string, now time.Time) (down bool, wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.at == nil {
-		t.at, t.by, t.waiting, t.until = map[string]int{}, map[int64]int{}, map[string]int{}, map[string]time.Time{}
-		t.ofDown, t.down = map[int64]int{}, map[string]bool{}
-	}
+	t.make()
 	if wait := t.until[who].Sub(now); wait > 0 {
 		return false, wait
 	}

@@ -38,6 +38,8 @@ type fakeHost struct {
 	listed       int           // how often its comments were
 	repositories []redoubt.Repository
 	open         []redoubt.ChangeRequest
+	heads        map[string]string // newest commits of branches, by their names
+	polled       []string          // what was asked for them, or for change requests
 	statuses     []string
 	comments     []scm.Comment
 	outside      map[int]bool // lines that are no part of the change
@@ -65,7 +67,18 @@ func (h *fakeHost) Repositories(_ context.Context, take func([]redoubt.Repositor
 	return errors.Join(h.down, take(h.repositories))
 }
 
-func (h *fakeHost) ChangeRequests(context.Context, redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+func (h *fakeHost) Branch(_ context.Context, r redoubt.Repository, name string) (string, error) {
+	h.polled = append(h.polled, r.FullName+" "+name)
+	if h.heads[name] == "" {
+		return "", redoubt.ErrNotFound
+	}
+	return h.heads[name], h.down
+}
+
+func (h *fakeHost) ChangeRequests(_ context.Context, r redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+	h.mu.Lock()
+	h.polled = append(h.polled, r.FullName)
+	h.mu.Unlock()
 	return h.open, h.down
 }
 
@@ -152,6 +165,7 @@ type world struct {
 	host     *fakeHost
 	keeper   *hosts.Keeper
 	proposed []string
+	pushed   []string
 	now      time.Time
 	found    int
 }

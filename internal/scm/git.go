@@ -66,8 +66,31 @@ func (h *gitHost) Repository(ctx context.Context, _ string) (redoubt.Repository,
 	return r, nil
 }
 
-// head asks the remote for its default branch.
+// head asks the remote for its default branch; empty: it has none.
 func (h *gitHost) head(ctx context.Context) (string, error) {
+	told, err := h.ask(ctx, "HEAD")
+	for line := range strings.Lines(told) {
+		if ref, found := strings.CutPrefix(line, "ref: refs/heads/"); found {
+			branch, _, _ := strings.Cut(ref, "\t")
+			return branch, nil
+		}
+	}
+	return "", err
+}
+
+// Branch implements Host.
+func (h *gitHost) Branch(ctx context.Context, _ redoubt.Repository, name string) (string, error) {
+	told, err := h.ask(ctx, "refs/heads/"+name)
+	for line := range strings.Lines(told) { // those whose names end so, too
+		if commit, ref, _ := strings.Cut(strings.TrimSpace(line), "\t"); ref == "refs/heads/"+name {
+			return goodCommit(commit)
+		}
+	}
+	return "", cmp.Or(err, fmt.Errorf("branch %.100q: %w", name, redoubt.ErrNotFound))
+}
+
+// ask asks the remote for a ref.
+func (h *gitHost) ask(ctx context.Context, ref string) (told string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
 	home, err := os.MkdirTemp("", "redoubt-git-")
@@ -84,18 +107,12 @@ func (h *gitHost) head(ctx context.Context) (string, error) {
 		return "", errors.New("there is no git on this server: install it")
 	}
 	var out, wrong bounded
-	c := exec.CommandContext(ctx, git, "ls-remote", "--symref", "--", h.remote, "HEAD")
+	c := exec.CommandContext(ctx, git, "ls-remote", "--symref", "--", h.remote, ref)
 	c.Dir, c.Env, c.Stdout, c.Stderr, c.WaitDelay = home, slices.Concat(env, []string{"PATH=" + filepath.Dir(git) + ":/usr/bin:/bin"}), &out, &wrong, askFor
 	if err := c.Run(); err != nil {
 		return "", fmt.Errorf("git cannot read the remote: %s: %w", cut(redoubt.Line(strings.TrimSpace(wrong.String())), 300), redoubt.ErrUnavailable)
 	}
-	for line := range strings.Lines(out.String()) {
-		if ref, found := strings.CutPrefix(line, "ref: refs/heads/"); found {
-			branch, _, _ := strings.Cut(ref, "\t")
-			return branch, nil
-		}
-	}
-	return "", nil
+	return out.String(), nil
 }
 
 // bounded keeps the first part of what a program says.

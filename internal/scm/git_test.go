@@ -1,6 +1,7 @@
 package scm_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -25,7 +26,7 @@ func remote(t *testing.T) (address string) {
 		{"init", "--quiet", "--bare", "--initial-branch=trunk", "acme/payments.git"},
 		{"init", "--quiet", "--initial-branch=trunk", "work"},
 		{"-C", "work", "-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "--quiet", "--allow-empty", "-m", "first"},
-		{"-C", "work", "push", "--quiet", "../acme/payments.git", "trunk"},
+		{"-C", "work", "push", "--quiet", "../acme/payments.git", "trunk", "trunk:refs/heads/old/refs/heads/trunk"},
 	} {
 		c := exec.CommandContext(t.Context(), git, args...)
 		c.Dir = root
@@ -59,6 +60,16 @@ func TestPlainRemotesOfGit(t *testing.T) {
 	}
 	r, err := ask("s3cret")
 	equal(t, "the repository", err, r, redoubt.Repository{HostID: address, FullName: "acme/payments", DefaultBranch: "trunk", Private: true, CloneURL: address})
+	h, err := config(loopback).Open(redoubt.Connection{Kind: redoubt.HostGit, BaseURL: address}, redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "ci", Secret: "s3cret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if commit, err := h.Branch(t.Context(), r, "trunk"); err != nil || !redoubt.IsCommit(commit) {
+		t.Errorf("the newest commit of trunk is %q, %v", commit, err)
+	}
+	if commit, err := h.Branch(t.Context(), r, "runk"); !errors.Is(err, redoubt.ErrNotFound) {
+		t.Errorf("of a branch that is not there it is %q, %v", commit, err)
+	}
 }
 
 func TestKeysAreShownToTheirHostAlone(t *testing.T) {

@@ -124,6 +124,19 @@ func giteaAt(r redoubt.Repository, parts ...any) string {
 	return at(append([]any{"repos", owner, name}, parts...)...)
 }
 
+// Branch implements Host.
+func (h *giteaHost) Branch(ctx context.Context, r redoubt.Repository, name string) (string, error) {
+	var b struct {
+		Commit struct {
+			ID string `json:"id"`
+		} `json:"commit"`
+	}
+	if err := h.api.ask(ctx, http.MethodGet, giteaAt(r, "branches", name), nil, &b); err != nil {
+		return "", err
+	}
+	return goodCommit(b.Commit.ID)
+}
+
 // ChangeRequests implements Host.
 func (h *giteaHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (out []redoubt.ChangeRequest, err error) {
 	return out, listed(ctx, h.api, func(n int) string {

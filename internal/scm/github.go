@@ -134,6 +134,16 @@ func githubChange(p *github.PullRequest) redoubt.ChangeRequest {
 	return out
 }
 
+// Branch implements Host.
+func (h *githubHost) Branch(ctx context.Context, r redoubt.Repository, name string) (string, error) {
+	owner, of := ownerAndName(r)
+	ref, _, err := h.api.Git.GetRef(ctx, owner, of, "heads/"+name)
+	if err != nil {
+		return "", explained(err)
+	}
+	return goodCommit(ref.GetObject().GetSHA())
+}
+
 // ChangeRequests implements Host.
 func (h *githubHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (out []redoubt.ChangeRequest, err error) {
 	owner, name := ownerAndName(r)

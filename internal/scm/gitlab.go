@@ -124,6 +124,19 @@ func gitlabAt(r redoubt.Repository, parts ...any) string {
 	return at(append([]any{"projects", r.HostID}, parts...)...)
 }
 
+// Branch implements Host.
+func (h *gitlabHost) Branch(ctx context.Context, r redoubt.Repository, name string) (string, error) {
+	var b struct {
+		Commit struct {
+			ID string `json:"id"`
+		} `json:"commit"`
+	}
+	if err := h.api.ask(ctx, http.MethodGet, gitlabAt(r, "repository", "branches", name), nil, &b); err != nil {
+		return "", err
+	}
+	return goodCommit(b.Commit.ID)
+}
+
 // ChangeRequests implements Host.
 func (h *gitlabHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (out []redoubt.ChangeRequest, err error) {
 	return out, listed(ctx, h.api, func(n int) string {

@@ -65,6 +65,8 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"GET /api/v1/user/repos": `[{"id":3,"full_name":"acme/payments","default_branch":"trunk","private":true,"clone_url":"https://evil.example/x","html_url":"https://git.example/acme/payments"},
 			{"id":4,"full_name":"acme/../etc"},{"id":5,"full_name":"one"}]`,
 		"GET /api/v1/repositories/3":                                      `{"id":3,"full_name":"acme/renamed","archived":true,"html_url":"javascript:x"}`,
+		"GET /api/v1/repos/acme/payments/branches/release/2":              `{"name":"release/2","commit":{"id":"` + head + `"}}`,
+		"GET /api/v1/repos/acme/payments/branches/odd":                    `{"commit":{"id":"--upload-pack=x"}}`,
 		"GET /api/v1/repos/acme/payments/pulls":                           `[{"number":9,"title":` + hostile + `,"state":"open","user":{"login":"ada"},"head":{"ref":"fix","sha":"` + head + `","repo_id":8},"base":{"ref":"trunk","repo_id":3}},{"number":10,"head":{"sha":"--upload-pack=x"},"base":{"repo_id":3}}]`,
 		"GET /api/v1/repos/acme/payments/pulls/9":                         `{"number":9,"state":"closed","merged":true,"head":{"sha":"` + head + `"},"base":{"repo_id":3}}`,
 		"GET /api/v1/repos/acme/payments/issues/9/comments":               `[{"id":21,"body":"whole","user":{"login":"bot"}}]`,
@@ -85,6 +87,8 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"GET /api/v3/user/repos": `[{"id":3,"full_name":"acme/payments","default_branch":"trunk","private":true,"clone_url":"https://evil.example/x","html_url":"https://git.example/acme/payments"},
 			{"id":4,"full_name":"acme/../etc"},{"id":5,"full_name":"one"}]`,
 		"GET /api/v3/repositories/3":                                   `{"id":3,"full_name":"acme/renamed","archived":true,"html_url":"javascript:x"}`,
+		"GET /api/v3/repos/acme/payments/git/ref/heads/release/2":      `{"ref":"refs/heads/release/2","object":{"sha":"` + head + `"}}`,
+		"GET /api/v3/repos/acme/payments/git/ref/heads/odd":            `{"object":{"sha":"--upload-pack=x"}}`,
 		"GET /api/v3/repos/acme/payments/pulls":                        `[{"number":9,"title":` + hostile + `,"state":"open","user":{"login":"ada"},"head":{"ref":"fix","sha":"` + head + `","repo":{"id":8}},"base":{"ref":"trunk","repo":{"id":3}}},{"number":10,"head":{"sha":"--upload-pack=x"},"base":{"repo":{"id":3}}}]`,
 		"GET /api/v3/repos/acme/payments/pulls/9":                      `{"number":9,"state":"closed","merged":true,"head":{"sha":"` + head + `"},"base":{"repo":{"id":3}}}`,
 		"GET /api/v3/repos/acme/payments/issues/9/comments":            `[{"id":21,"body":"whole","user":{"login":"bot"}}]`,
@@ -103,6 +107,8 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"GET /api/v4/projects": `[{"id":3,"path_with_namespace":"acme/payments","default_branch":"trunk","visibility":"internal","http_url_to_repo":"https://evil.example/x","web_url":"https://git.example/acme/payments"},
 			{"id":4,"path_with_namespace":"acme/../etc"},{"id":5,"path_with_namespace":"one"}]`,
 		"GET /api/v4/projects/3":                                          `{"id":3,"path_with_namespace":"acme/renamed","archived":true,"visibility":"public","web_url":"javascript:x"}`,
+		"GET /api/v4/projects/3/repository/branches/release/2":            `{"name":"release/2","commit":{"id":"` + head + `"}}`,
+		"GET /api/v4/projects/3/repository/branches/odd":                  `{"commit":{"id":"--upload-pack=x"}}`,
 		"GET /api/v4/projects/3/merge_requests":                           `[{"iid":9,"title":` + hostile + `,"state":"opened","author":{"username":"ada"},"sha":"` + head + `","source_branch":"fix","target_branch":"trunk","source_project_id":8,"target_project_id":3},{"iid":10,"sha":"--upload-pack=x"}]`,
 		"GET /api/v4/projects/3/merge_requests/9":                         `{"iid":9,"state":"merged","sha":"` + head + `","source_project_id":1,"diff_refs":{"base_sha":"b","head_sha":"h","start_sha":"s"}}`,
 		"GET /api/v4/projects/3/merge_requests/9/discussions":             `[{"id":"d1","notes":[{"id":21,"body":"whole","author":{"username":"bot"}},{"id":20,"system":true}]},{"id":"d2","notes":[{"id":22,"body":"line","author":{"username":"bot"},"position":{"new_path":"a.go","new_line":4}}]}]`,
@@ -135,6 +141,14 @@ func TestHostsTellTheSame(t *testing.T) {
 			equal(t, "one, renamed", err, one, redoubt.Repository{HostID: "3", FullName: "acme/renamed", Archived: true, CloneURL: base + "/acme/renamed.git"})
 			if _, err := h.Repository(ctx, "99"); !errors.Is(err, redoubt.ErrNotFound) {
 				t.Errorf("one that is not there: %v", err)
+			}
+			newest, err := h.Branch(ctx, mine, "release/2")
+			equal(t, "the newest commit of a branch", err, newest, head)
+			if _, err := h.Branch(ctx, mine, "gone"); !errors.Is(err, redoubt.ErrNotFound) {
+				t.Errorf("a branch that is gone: %v", err)
+			}
+			if commit, err := h.Branch(ctx, mine, "odd"); err == nil {
+				t.Errorf("the commit of a branch is %q", commit)
 			}
 			open, err := h.ChangeRequests(ctx, mine)
 			if err != nil || len(open) != 1 {

@@ -209,6 +209,10 @@ func (noCode) Repository(context.Context, string) (redoubt.Repository, error) {
 	return redoubt.Repository{}, errNoCode
 }
 
+func (noCode) Branch(context.Context, redoubt.Repository, string) (string, error) {
+	return "", errNoCode
+}
+
 func (noCode) ChangeRequests(context.Context, redoubt.Repository) ([]redoubt.ChangeRequest, error) {
 	return nil, errNoCode
 }

@@ -24,6 +24,8 @@ type Host interface {
 	Repositories(ctx context.Context, take func([]redoubt.Repository) error) error
 	// Repository finds one by the host's own id.
 	Repository(ctx context.Context, hostID string) (redoubt.Repository, error)
+	// Branch is the newest commit of a branch; one that is not there is redoubt.ErrNotFound.
+	Branch(ctx context.Context, r redoubt.Repository, name string) (commit string, err error)
 	// ChangeRequests lists the open ones of a repository.
 	ChangeRequests(ctx context.Context, r redoubt.Repository) ([]redoubt.ChangeRequest, error)
 	// ChangeRequest finds one by its number.
@@ -129,6 +131,9 @@ type Config struct {
 	Reach Reach            // which addresses they may have
 	Clock func() time.Time // required
 	Name  string           // of this program, as hosts log it
+	// Known has what hosts told before, so that they need not tell it again. Nil: nothing is
+	// kept.
+	Known *Known
 }
 
 // bounds of what hosts tell.

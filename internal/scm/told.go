@@ -40,6 +40,14 @@ func idText(id int64) string {
 	return strconv.FormatInt(id, 10)
 }
 
+// goodCommit refuses what is no commit.
+func goodCommit(commit string) (string, error) {
+	if !commitID.MatchString(commit) {
+		return "", fmt.Errorf("the host names no commit of the branch: %w", redoubt.ErrUnavailable)
+	}
+	return commit, nil
+}
+
 // goodChange refuses a change request that names no commit, and bounds what others
 // wrote.
 func goodChange(c redoubt.ChangeRequest) (redoubt.ChangeRequest, error) {

@@ -61,7 +61,7 @@ type transport struct {
 
 func (c Config) client() *http.Client {
 	base := &http.Transport{DialContext: c.Reach.Dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 2, IdleConnTimeout: askFor, TLSHandshakeTimeout: askFor, MaxResponseHeaderBytes: 1 << 20}
-	return &http.Client{Transport: &transport{base, c.Clock, c.Name}, Timeout: 2 * askFor, CheckRedirect: sameHost}
+	return &http.Client{Transport: &transport{c.Known.asked(base), c.Clock, c.Name}, Timeout: 2 * askFor, CheckRedirect: sameHost}
 }
 
 // sameHost follows a repository to its new name, and nobody to another host, who would

@@ -680,6 +680,9 @@ repository.web_url text NOT NULL
 repository.project_id bigint NOT NULL
 repository.hook_id text NOT NULL
 repository.gone_at bigint
+repository.head_branch text NOT NULL DEFAULT ''::text
+repository.head_commit text NOT NULL DEFAULT ''::text
+repository.polled_at bigint
 CREATE UNIQUE INDEX repository_deployment_id_connection_id_host_id_key ON public.repository USING btree (deployment_id, connection_id, host_id)
 CREATE UNIQUE INDEX repository_pkey ON public.repository USING btree (deployment_id, id)
 CREATE UNIQUE INDEX repository_project ON public.repository USING btree (deployment_id, project_id) WHERE (project_id <> 0)

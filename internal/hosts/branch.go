@@ -1,0 +1,55 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// watched is the branch of a repository whose pushes are something to us; empty: none.
+func (k *Keeper) watched(ctx context.Context, tx *store.Tx, r redoubt.Repository) (string, error) {
+	if k.Watched == nil || k.Pushed == nil || !r.Scannable() {
+		return "", nil
+	}
+	return k.Watched(ctx, tx, r)
+}
+
+// askBranch asks a host for the newest commit of the branch that is scanned on push, and has
+// it scanned where it is another one than before; what says what came of it. Webhooks come
+// late, twice and in any order: they only say when to ask.
+func (k *Keeper) askBranch(ctx context.Context, deploymentID int64, h scm.Host, r redoubt.Repository) (what string, err error) {
+	branch := ""
+	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
+		branch, err = k.watched(ctx, tx, r)
+		return err
+	})
+	if err != nil || branch == "" {
+		return "nothing to do", err
+	}
+	commit, err := h.Branch(ctx, r, branch)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return "there is no branch " + branch, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	fresh := false
+	err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+		now, err := k.watched(ctx, tx, r)
+		if err != nil || now != branch { // somebody changed it meanwhile
+			return err
+		}
+		if fresh, err = tx.NoteHead(ctx, r.ID, branch, commit); err != nil || !fresh {
+			return err
+		}
+		return k.Pushed(ctx, tx, r, branch, commit)
+	})
+	if fresh {
+		return "a push to " + branch, err
+	}
+	return fmt.Sprintf("nothing new: %s is at %.12s", branch, commit), err
+}

@@ -1,0 +1,90 @@
+package hosts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// maxPolled is how many repositories of a connection are asked for news in one round. Those
+// that were asked the longest ago come first, so that the others have their turn next time.
+const maxPolled = 300
+
+// Poll asks a host for what no webhook told: the newest commit of branches that are scanned
+// on push, open change requests, and the replies there. Repositories whose webhooks come are
+// asked each hour alone, for what was lost. What goes wrong at one holds up no other; a host
+// that asks to wait is left alone.
+func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c redoubt.Connection) error {
+	now := k.Clock()
+	if k.turns.rest(c, now) > 0 {
+		return nil
+	}
+	h, err := k.host(deploymentID, c)
+	if err != nil {
+		return err
+	}
+	hookedBefore := now
+	if !c.HeardAt.IsZero() {
+		hookedBefore = now.Add(-checkEvery)
+	}
+	var list []redoubt.Repository
+	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
+		list, err = tx.RepositoriesToPoll(ctx, c.ID, now, hookedBefore, maxPolled)
+		return err
+	})
+	var first error
+	for _, r := range list {
+		if err != nil || ctx.Err() != nil {
+			break
+		}
+		if err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error { return tx.NotePoll(ctx, r.ID, now) }); err != nil {
+			break
+		}
+		var replies error
+		if replies, err = k.poll(ctx, deploymentID, c, h, r); refused(err) || errors.Is(err, redoubt.ErrNotFound) { // one that is forbidden, or another's by now, holds up no other
+			k.Logger.InfoContext(ctx, "a repository cannot be asked for pushes and change requests", "repository", r.FullName, "cause", err)
+			err = nil
+		}
+		first = cmp.Or(first, replies)
+	}
+	if busy, is := errors.AsType[*redoubt.BusyError](err); is {
+		k.turns.leave(c, now, busy.Wait)
+	}
+	return errors.Join(err, first)
+}
+
+// refused reports whether the host said no, and not that it cannot answer.
+func refused(err error) bool {
+	var no *scm.HostError
+	return errors.As(err, &no) && no.Status < 500
+}
+
+// poll asks for news of one repository; replies is the first thing that went wrong with the
+// replies there.
+func (k *Keeper) poll(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host, r redoubt.Repository) (replies, err error) {
+	if _, err := k.askBranch(ctx, deploymentID, h, r); err != nil || !c.Kind.HasAPI() {
+		return nil, err
+	}
+	open, err := h.ChangeRequests(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]int64, len(open))
+	err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+		for i, c := range open {
+			numbers[i] = c.Number
+			if err := k.hearOf(ctx, tx, r, c); err != nil {
+				return err
+			}
+		}
+		return tx.CloseChangeRequests(ctx, r.ID, numbers)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return k.pollReplies(ctx, deploymentID, c, h, r)
+}

@@ -1,0 +1,161 @@
+package hosts_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// scanOnPush has pushes to the default branches of all projects scanned.
+func (w *world) scanOnPush() {
+	w.keeper.Watched = func(_ context.Context, _ *store.Tx, r redoubt.Repository) (string, error) {
+		return r.DefaultBranch, nil
+	}
+	w.keeper.Pushed = func(_ context.Context, _ *store.Tx, r redoubt.Repository, branch, commit string) error {
+		w.pushed = append(w.pushed, fmt.Sprintf("%s %s %.4s", r.FullName, branch, commit))
+		return nil
+	}
+}
+
+// took returns what was noted, and forgets it.
+func took(list *[]string) []string {
+	out := *list
+	*list = nil
+	return out
+}
+
+// push is a webhook of a push to a repository's branch.
+func pushTo(id int, branch, commit string) string {
+	return fmt.Sprintf(`{"ref":"refs/heads/%s","after":"%s","repository":{"id":%d}}`, branch, commit, id)
+}
+
+// TestPushesAreScannedOnceInWhateverOrderTheyAreTold: late webhooks take no newer commit's
+// place, and what is polled and told too is scanned once.
+func TestPushesAreScannedOnceInWhateverOrderTheyAreTold(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.scanOnPush()
+		c := w.connect()
+		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
+		w.must(err)
+		hook := func(commit string) { w.must(w.send(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", commit))) }
+		poll := func() { w.must(w.keeper.Poll(t.Context(), w.d.ID, c)) }
+		for _, step := range []struct {
+			what string
+			head string
+			do   func()
+			want []string
+		}{
+			{"polled", first, poll, []string{"acme/payments trunk 1111", "acme/web trunk 1111"}},
+			{"polled again", first, poll, nil},
+			{"told of what was polled", first, func() { hook(first) }, nil},
+			{"told", second, func() { hook(second) }, []string{"acme/payments trunk 2222"}},
+			{"told late of an older one", second, func() { hook(third) }, nil},
+			{"pushed back", first, func() { hook("4444444444444444444444444444444444444444") }, []string{"acme/payments trunk 1111"}},
+			{"deleted", "", poll, nil},
+		} {
+			w.host.heads = map[string]string{"trunk": step.head}
+			step.do()
+			same(t, step.what, took(&w.pushed), step.want)
+		}
+		same(t, "what the late one came to", w.outcomes(c)[1], "push: nothing new: trunk is at 222222222222")
+	})
+}
+
+// TestPlainRemotesArePolled: nothing else tells of their pushes.
+func TestPlainRemotesArePolled(t *testing.T) {
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	w.scanOnPush()
+	w.host.repositories = w.host.repositories[:1]
+	c, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, redoubt.Connection{Kind: redoubt.HostGit, Name: "ours", BaseURL: "https://git.example/acme/payments.git", Follow: []string{"**"}}, redoubt.HostCredential{})
+	w.must(err)
+	w.host.heads = map[string]string{"trunk": first}
+	w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
+	same(t, "what is scanned", w.pushed, []string{"acme/payments trunk 1111"})
+	same(t, "what it was asked", w.host.polled, []string{"acme/payments trunk"})
+}
+
+// TestNoJobIsMadeOfWhatIsNothingToUs: what came of it is known when it is told.
+func TestNoJobIsMadeOfWhatIsNothingToUs(t *testing.T) {
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	w.scanOnPush()
+	c := w.connect()
+	secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
+	w.must(err)
+	w.host.heads = map[string]string{"trunk": first}
+	_, err = w.keeper.ChangeReplies(t.Context(), w.d.ID, storetest.Actor, c.ID, func(of *redoubt.ReplyPolicy, _ redoubt.HostPeople) { *of = redoubt.RepliesOff })
+	w.must(err)
+	for _, told := range []struct{ event, body, outcome string }{
+		{"star", `{"repository":{"id":1}}`, "nothing to do"},
+		{"push", pushTo(1, "other", first), "nothing to do: pushes to other are not scanned"},
+		{"push", pushTo(1, "trunk", "0000000000000000000000000000000000000000"), "nothing to do: the branch is gone"},
+		{"push", pushTo(3, "trunk", first), "the repository is no project"},
+		{"pull_request", `{"number":3,"repository":{"id":77}}`, "the repository is no project"},
+		{"issue_comment", `{"issue":{"number":3,"pull_request":{}},"comment":{"body":"/redoubt help"},"repository":{"id":1}}`, "nothing to do: replies decide nothing at this connection"},
+	} {
+		w.must(w.hand(w.d.ID, c.ID, secret, told.event, told.body))
+		same(t, "what came of it before any job", w.outcomes(c)[0], told.event+": "+told.outcome)
+	}
+	w.must(w.hand(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
+	same(t, "what is to be done", w.outcomes(c)[0], "push: ")
+}
+
+// TestHostsAreSparedPolls: of what webhooks tell, while it asks to wait, and, of what fails,
+// before the others had their turn.
+func TestHostsAreSparedPolls(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		c := w.connect()
+		asked := func(what string, want ...string) {
+			t.Helper()
+			list, err := []redoubt.Connection(nil), error(nil)
+			w.view(func(ctx context.Context, tx *store.Tx) error { list, err = tx.Connections(ctx); return err })
+			_ = w.keeper.Poll(t.Context(), w.d.ID, list[0]) // it fails where the host does
+			same(t, what, slices.Compact(took(&w.host.polled)), want)
+		}
+		asked("without webhooks", "acme/payments", "acme/web")
+		_, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, "https://redoubt.example") // which web refuses
+		if err == nil {
+			t.Fatal("all have webhooks")
+		}
+		asked("with one that was never heard of", "acme/payments", "acme/web")
+		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
+		w.must(err)
+		w.must(w.send(w.d.ID, c.ID, secret, "star", `{"repository":{"id":1}}`))
+		asked("with one that is heard of", "acme/web")
+		w.now = w.now.Add(59 * time.Minute)
+		asked("an hour not later", "acme/web")
+		w.now = w.now.Add(2 * time.Minute)
+		asked("an hour later", "acme/payments", "acme/web")
+
+		w.host.down = &redoubt.BusyError{Text: "the host asks to wait", Wait: 10 * time.Minute}
+		asked("one that asks to wait", "acme/web")
+		w.host.down = nil
+		w.now = w.now.Add(9 * time.Minute)
+		asked("while it is to be left alone")
+		w.now = w.now.Add(2 * time.Minute)
+		asked("after that", "acme/web")
+	})
+}
+
+// TestOneThatFailsComesLastNextTime: a repository that its host cannot read keeps no others
+// from their turn.
+func TestOneThatFailsComesLastNextTime(t *testing.T) {
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	c := w.connect()
+	w.host.down = &scm.HostError{Status: 500}
+	for range 2 {
+		if err := w.keeper.Poll(t.Context(), w.d.ID, c); err == nil {
+			t.Error("nothing is said of a host that is down")
+		}
+		w.now = w.now.Add(time.Second)
+	}
+	same(t, "who was asked", w.host.polled, []string{"acme/payments", "acme/web"})
+}

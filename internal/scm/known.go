@@ -1,0 +1,152 @@
+package scm
+
+import (
+	"bytes"
+	"container/list"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// Bounds of what is kept of hosts' answers, in bytes.
+const (
+	maxKnown       = 16 << 20
+	maxKnownAnswer = 512 << 10
+)
+
+// Known keeps answers of hosts that carry an ETag, so that a question put again costs a host
+// little: GitHub counts no answer that says that nothing changed. Nothing is answered without
+// asking. It is safe for concurrent use.
+type Known struct {
+	mu     sync.Mutex
+	of     map[[sha256.Size]byte]*list.Element // by question
+	newest *list.List                          // of knownAnswer; what was asked for last is at the front
+	size   int                                 // bytes of all
+}
+
+// knownAnswer is one that is kept.
+type knownAnswer struct {
+	question [sha256.Size]byte
+	header   http.Header
+	body     []byte
+}
+
+// NewKnown makes one that knows nothing.
+func NewKnown() *Known { return &Known{of: map[[sha256.Size]byte]*list.Element{}, newest: list.New()} }
+
+// asked has a transport ask whether answers that are known still hold.
+func (k *Known) asked(base http.RoundTripper) http.RoundTripper {
+	if k == nil {
+		return base
+	}
+	return conditional{base, k}
+}
+
+// conditional is a transport that asks with the ETag of what is known.
+type conditional struct {
+	base  http.RoundTripper
+	known *Known
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c conditional) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet {
+		return c.base.RoundTrip(r)
+	}
+	question := questionOf(r)
+	before := c.known.find(question)
+	if before != nil {
+		r = r.Clone(r.Context())
+		r.Header.Set("If-None-Match", before.header.Get("ETag"))
+	}
+	answer, err := c.base.RoundTrip(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case answer.StatusCode == http.StatusNotModified && before != nil:
+		_ = answer.Body.Close()
+		return before.response(r), nil
+	case answer.StatusCode != http.StatusOK || answer.Header.Get("ETag") == "":
+		return answer, nil
+	}
+	return c.keep(question, answer)
+}
+
+// keep reads an answer that may be kept. One that is too long goes on as it comes.
+func (c conditional) keep(question [sha256.Size]byte, answer *http.Response) (*http.Response, error) {
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxKnownAnswer+1))
+	if err != nil {
+		_ = answer.Body.Close()
+		return nil, err
+	}
+	if len(body) <= maxKnownAnswer {
+		c.known.put(&knownAnswer{question, answer.Header.Clone(), body})
+	}
+	answer.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(body), answer.Body), answer.Body}
+	return answer, nil
+}
+
+// questionOf tells questions apart, also by who asks; what was shown cannot be read from it.
+func questionOf(r *http.Request) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n", r.URL)
+	_ = r.Header.Write(h) // sorted; a hash takes everything
+	h.Sum(sum[:0])
+	return sum
+}
+
+// find returns the answer to a question, nil where none is known.
+func (k *Known) find(question [sha256.Size]byte) *knownAnswer {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at, is := k.of[question]
+	if !is {
+		return nil
+	}
+	k.newest.MoveToFront(at)
+	return at.Value.(*knownAnswer)
+}
+
+// put keeps an answer. Those that were not asked for longest make room.
+func (k *Known) put(a *knownAnswer) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.drop(k.of[a.question])
+	k.of[a.question] = k.newest.PushFront(a)
+	for k.size += a.weight(); k.size > maxKnown; {
+		k.drop(k.newest.Back())
+	}
+}
+
+func (k *Known) drop(at *list.Element) {
+	if at == nil {
+		return
+	}
+	a := k.newest.Remove(at).(*knownAnswer)
+	delete(k.of, a.question)
+	k.size -= a.weight()
+}
+
+// weight is about how many bytes an answer takes; headers are bounded by the transport.
+func (a *knownAnswer) weight() int {
+	n := len(a.body) + 512
+	for name, values := range a.header {
+		for _, v := range values {
+			n += len(name) + len(v)
+		}
+	}
+	return n
+}
+
+// response is the answer as if the host had told it again.
+func (a *knownAnswer) response(r *http.Request) *http.Response {
+	return &http.Response{
+		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: a.header.Clone(), Body: io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)), Request: r,
+	}
+}

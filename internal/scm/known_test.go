@@ -1,0 +1,74 @@
+package scm_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+)
+
+// TestHostsAreAskedWhatChanged: an answer that has an ETag is asked for again with it, by who
+// got it and nobody else.
+func TestHostsAreAskedWhatChanged(t *testing.T) {
+	tag, title := `"1"`, "first"
+	var answers []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("If-None-Match") == tag {
+			answers = append(answers, "unchanged")
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		answers = append(answers, "told")
+		w.Header().Set("ETag", tag)
+		fmt.Fprintf(w, `[{"number":9,"title":%q,"head":{"sha":%q},"base":{"repo":{"id":3}}}]`, title, head)
+	}))
+	t.Cleanup(s.Close)
+	c := config(loopback)
+	c.Known = scm.NewKnown()
+	titles := func(secret string) string {
+		t.Helper()
+		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: secret})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := h.ChangeRequests(t.Context(), redoubt.Repository{HostID: "3", FullName: "acme/payments"})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		return list[0].Title
+	}
+	equal(t, "at first", nil, titles("a"), "first")
+	equal(t, "again", nil, titles("a"), "first")
+	equal(t, "somebody else", nil, titles("b"), "first")
+	tag, title = `"2"`, "second"
+	equal(t, "once it changed", nil, titles("a"), "second")
+	equal(t, "how it was answered", nil, strings.Join(answers, " "), "told unchanged told told")
+}
+
+// TestLongAnswersAreNotKept: they are read whole all the same.
+func TestLongAnswersAreNotKept(t *testing.T) {
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked++; r.Header.Get("If-None-Match") != "" {
+			t.Error("a long answer was kept")
+		}
+		w.Header().Set("ETag", `"1"`)
+		fmt.Fprintf(w, `{"id":7,"login":"bot","more":%q}`, strings.Repeat("x", 1<<20))
+	}))
+	t.Cleanup(s.Close)
+	c := config(loopback)
+	c.Known = scm.NewKnown()
+	for range 2 {
+		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitea, BaseURL: s.URL}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		who, err := h.Who(t.Context())
+		equal(t, "who", err, who, scm.Account{ID: "7", Login: "bot"})
+	}
+	equal(t, "how often it was asked", nil, asked, 2)
+}
