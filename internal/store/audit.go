@@ -75,9 +75,10 @@ func scanAuditEvent(r row) (e redoubt.AuditEvent, err error) {
 
 // AuditFilter narrows a page of the trail.
 type AuditFilter struct {
-	Action string        // empty: all
-	By     redoubt.Actor // the zero actor: all
-	Before int64         // only events before the one with this id; 0: from the newest
+	Action  string        // empty: all
+	Subject string        // as saved_view:3; empty: all
+	By      redoubt.Actor // the zero actor: all
+	Before  int64         // only events before the one with this id; 0: from the newest
 }
 
 // AuditPage returns events, newest first, limit at most.
@@ -88,6 +89,9 @@ func (tx *Tx) AuditPage(ctx context.Context, f AuditFilter, limit int) ([]redoub
 	}
 	if f.Action != "" {
 		w.and(`action = ?`, f.Action)
+	}
+	if f.Subject != "" {
+		w.and(`subject = ?`, f.Subject)
 	}
 	if f.By != (redoubt.Actor{}) {
 		w.and(`actor_json = ?`, encoded(f.By))

@@ -131,6 +131,16 @@ func (tx *Tx) UpdateSavedView(ctx context.Context, before, v redoubt.SavedView) 
 	return nil
 }
 
+// SavedViewChangedBy is who changed a shared view last; the zero actor where nobody did. Of a
+// view that is one person's, the trail tells nothing.
+func (tx *Tx) SavedViewChangedBy(ctx context.Context, id int64) (redoubt.Actor, error) {
+	list, err := tx.AuditPage(ctx, AuditFilter{Action: "saved_view.update", Subject: subject("saved_view", id)}, 1)
+	if len(list) == 0 {
+		return redoubt.Actor{}, err
+	}
+	return list[0].By, err
+}
+
 // DeleteSavedView forgets a view, and that pages open with it.
 func (tx *Tx) DeleteSavedView(ctx context.Context, v redoubt.SavedView) error {
 	for _, rows := range []string{`saved_view_default WHERE deployment_id = $1 AND view_id = $2`, `saved_view WHERE deployment_id = $1 AND id = $2`} {

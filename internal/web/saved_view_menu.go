@@ -2,6 +2,10 @@ package web
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,6 +27,7 @@ type viewMenu struct {
 	Current      redoubt.SavedView
 	Differs      bool   // the list is another one than the view keeps
 	May          bool   // the viewer may change the current view
+	State        string // of the current view, for its forms
 	Again        string // address of the current view as it is kept
 	Problem      string
 	Kept         string // the query to keep
@@ -76,6 +81,7 @@ func (req *request) viewMenu(s *search, form viewForm) (viewMenu, error) {
 	m.All = choice{Label: "All findings", Address: s.plain(), Current: m.Current.ID == 0}
 	if m.Current.ID != 0 {
 		m.Differs, m.May, m.Again = s.differs(), req.mayChange(m.Current), s.base+"?"+viewWord+"="+decimal(m.Current.ID)
+		m.State = stateOfView(m.Current)
 	}
 	if _, err := FindingQuery(s.product.Type, m.Kept, req.Clock()); err != nil {
 		m.Refused, _ = sayable(err)
@@ -125,8 +131,35 @@ func (req *request) askedView() (a askedView, err error) {
 	return a, nil
 }
 
+// stateOfView names what others may change of a view, for forms: one that names another
+// state than there is was filled in before the change.
+func stateOfView(v redoubt.SavedView) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q", v.ID, v.OwnerID, v.Name, v.Query))
+	return hex.EncodeToString(sum[:12])
+}
+
+// unchangedView refuses what was filled in before somebody changed the view, by
+// redoubt.ErrConflict: nobody saw what it would overwrite.
+func (req *request) unchangedView(ctx context.Context, tx *store.Tx, v redoubt.SavedView, state string) error {
+	if state == "" || state == stateOfView(v) {
+		return nil
+	}
+	by, err := tx.SavedViewChangedBy(ctx, v.ID)
+	if err != nil {
+		return err
+	}
+	who := "by " + by.Name
+	if !v.Shared() || by.Name == "" || by == req.viewer.Actor() {
+		who = "from another window"
+	}
+	return fmt.Errorf("this view was changed meanwhile, %s: it is called %s now. Look at what it has, then do it again to overwrite that: %w", who, v.Name, redoubt.ErrConflict)
+}
+
 // refuseView shows the list again, with what was filled in and what is wrong with it.
 func (req *request) refuseView(a askedView, id int64, err error) error {
+	if a.form.Get("state") != "" && errors.Is(err, redoubt.ErrNotFound) {
+		err, id = fmt.Errorf("this view was deleted meanwhile, or is somebody’s own now: here is what you have, to save it anew: %w", redoubt.ErrConflict), 0
+	}
 	said, ok := sayable(err)
 	if !ok {
 		return err
@@ -143,7 +176,11 @@ func (req *request) refuseView(a askedView, id int64, err error) error {
 		q.Set(viewWord, decimal(id))
 	}
 	req.unsaved()
-	return req.showFindings(http.StatusBadRequest, a.about, q, a.viewForm)
+	status := http.StatusBadRequest
+	if errors.Is(err, redoubt.ErrConflict) {
+		status = http.StatusConflict
+	}
+	return req.showFindings(status, a.about, q, a.viewForm)
 }
 
 // filled gives a view what a form says, and checks all of it.
@@ -219,6 +256,9 @@ func (req *request) changeView() error {
 			err = errForbidden
 		}
 		if err == nil {
+			err = req.unchangedView(ctx, tx, before, a.form.Get("state"))
+		}
+		if err == nil {
 			v, err = req.filled(v, a)
 		}
 		if err != nil {
@@ -239,6 +279,10 @@ func (req *request) removeView() error {
 	if err != nil {
 		return err
 	}
+	a := askedView{}
+	if a.form, err = req.form(); err != nil {
+		return err
+	}
 	var v redoubt.SavedView
 	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		if v, err = tx.SavedView(ctx, req.viewer.UserID, id); err != nil {
@@ -247,8 +291,15 @@ func (req *request) removeView() error {
 		if !req.mayChange(v) {
 			return errForbidden
 		}
+		if err := req.unchangedView(ctx, tx, v, a.form.Get("state")); err != nil {
+			return err
+		}
 		return tx.DeleteSavedView(ctx, v)
 	})
+	if errors.Is(err, redoubt.ErrConflict) {
+		a.about, a.Name, a.Shared = v.IssueType, v.Name, v.Shared()
+		return req.refuseView(a, id, err)
+	}
 	if err == nil {
 		req.redirect(req.to(productOf(v.IssueType).Path + "?" + viewWord + "=" + allFindings))
 	}

@@ -78,7 +78,7 @@ func TestSavedViewsOnPages(t *testing.T) {
 	}
 	says(t, a.text, `role="alert"`, strings.Repeat("x", 101))
 	a = s.post("/saved-views", url.Values{"type": {"sast"}, "name": {"low ONES"}, "query": {"severities=critical"}})
-	if a.StatusCode != http.StatusBadRequest {
+	if a.StatusCode != http.StatusConflict {
 		t.Errorf("a name twice: %s", a.Status)
 	}
 	says(t, a.text, "there is a saved view called Low ones already", `value="low ONES"`, "Critical")
@@ -261,6 +261,64 @@ func TestAViewOfWhatIsGone(t *testing.T) {
 			t.Errorf("%s: %v is left, %v is lost", name, q, lost)
 		}
 	}
+}
+
+// TestTwoChangeOneView: who saves second is told who was first, with what was filled in, and
+// overwrites that only by doing it again.
+func TestTwoChangeOneView(t *testing.T) {
+	s := demoSite(t)
+	view := s.keep(url.Values{"query": {"severities=high"}, "name": {"High"}, "shared": {"1"}})
+	at := "/saved-views/" + view[strings.LastIndex(view, "=")+1:]
+	state := func(page string) string {
+		m := regexp.MustCompile(`name="state" value="([^"]+)"`).FindStringSubmatch(page)
+		if m == nil {
+			t.Fatal("no form names the state of the view")
+		}
+		return m[1]
+	}
+	form := func(with ...string) url.Values {
+		out := url.Values{"type": {"sast"}, "shared": {"1"}}
+		for i := 0; i < len(with); i += 2 {
+			out.Set(with[i], with[i+1])
+		}
+		return out
+	}
+	post := func(path string, f url.Values, want int) answer {
+		t.Helper()
+		a := s.post(path, f)
+		if a.StatusCode != want {
+			t.Errorf("%s %v: %s, want %d", path, f, a.Status, want)
+		}
+		return a
+	}
+	seen := state(s.page(view))
+	s.viewer.UserID, s.viewer.User, s.viewer.DisplayName = bobID, "bob", ""
+	post(at, form("do", "settings", "name", "Bob’s", "state", seen), http.StatusSeeOther)
+	s.as(redoubt.RoleAdmin)
+	for _, c := range []struct {
+		path string
+		form url.Values
+		kept string
+	}{
+		{at, form("do", "settings", "name", "Ada’s", "state", seen), "Ada’s"},
+		{at, form("do", "query", "query", "severities=low", "state", seen), `value="severities=low"`},
+		{at + "/remove", form("query", "severities=low", "state", seen), `value="severities=low"`},
+	} {
+		a := post(c.path, c.form, http.StatusConflict)
+		says(t, a.text, "this view was changed meanwhile, by bob: it is called Bob’s now", c.kept)
+		if state(a.text) == seen {
+			t.Errorf("%v cannot be done again", c.form)
+		}
+	}
+	if page := s.page(view); !strings.Contains(page, "Bob’s") || totalOf(t, page) != totalOf(t, s.page("/findings?severities=high")) {
+		t.Error("a change that was refused is there")
+	}
+	post(at, form("do", "query", "query", "severities=low", "state", state(s.page(view))), http.StatusSeeOther)
+	says(t, post(at, form("do", "query", "query", "severities=critical", "state", state(s.page(view))+"0"), http.StatusConflict).text, "from another window")
+
+	again := state(s.page(view))
+	post(at+"/remove", form("state", again), http.StatusSeeOther)
+	says(t, post(at, form("do", "settings", "name", "Mine again", "query", "severities=low", "state", again), http.StatusConflict).text, "deleted meanwhile", "Mine again", `value="severities=low"`)
 }
 
 // TestWhatViewsCannotKeep says so in place of the form.
