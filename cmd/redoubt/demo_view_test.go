@@ -41,10 +41,12 @@ func testDemoHasViews(t *testing.T, d redoubt.Deployment, st *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var warned bytes.Buffer
 	list := func(c findingsListCmd) (out []api.Finding, failed error) {
 		var said bytes.Buffer
-		c.URL, c.Token, c.Output, c.Status = site.URL, config.Secret(secret.Text), "json", []string{"open"}
-		if failed = c.Run(&app{ctx: t.Context(), out: &said, err: &said, clock: time.Now, log: log}); failed != nil {
+		warned.Reset()
+		c.URL, c.Token, c.Output = site.URL, config.Secret(secret.Text), "json"
+		if failed = c.Run(&app{ctx: t.Context(), out: &said, err: &warned, clock: time.Now, log: log}); failed != nil {
 			return nil, failed
 		}
 		if err := json.Unmarshal(said.Bytes(), &out); err != nil {
@@ -64,7 +66,7 @@ func testDemoHasViews(t *testing.T, d redoubt.Deployment, st *store.Store) {
 			t.Errorf("%+v is kept as no page would: %q, %v", v, q.Text, err)
 		}
 	}
-	likely, err := list(findingsListCmd{View: "LIKELY to be exploited", Type: "sast"})
+	likely, err := list(findingsListCmd{View: "LIKELY to be exploited", Type: "sca"})
 	if err != nil || len(likely) < 3 {
 		t.Fatalf("%d findings, %v", len(likely), err)
 	}
@@ -88,9 +90,18 @@ func testDemoHasViews(t *testing.T, d redoubt.Deployment, st *store.Store) {
 	if leaked, err := list(findingsListCmd{View: made.View.Name}); err != nil || len(leaked) == 0 || leaked[0].SecretType == nil {
 		t.Errorf("%d secrets, %v", len(leaked), err)
 	}
+	gone, err := client.CreateSavedView(t.Context(), d.Slug, api.CreateSavedViewRequest{Name: "Gone", IssueType: "sast", Query: "project_tags=gone", Shared: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := list(findingsListCmd{View: gone.View.Name}); err != nil || len(left) != 0 || !strings.Contains(warned.String(), `warning: the saved view "Gone": there is no project tag gone any more`) {
+		t.Errorf("%d of a tag that is gone, %v, with the words %q", len(left), err, warned.String())
+	}
 	for said, c := range map[string]findingsListCmd{
 		`no saved view "nothing"`:      {View: "nothing"},
 		"goes with no other filter":    {View: "Leaked", findingFlags: findingFlags{Severity: []string{"high"}}},
+		"--view goes with no other":    {View: "Leaked", Status: []string{"open"}},
+		"findings of the type secrets": {View: "Leaked", Type: "sast"},
 		"--sort is not for secrets":    {View: "Leaked", Sort: "due"},
 		"sorts findings of issue_type": {Type: "sast", Sort: "epss"},
 	} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -13,9 +14,9 @@ import (
 
 type findingsListCmd struct {
 	desk
-	Type   string   `help:"sast (code), sca (supply chain) or secrets." enum:"sast,sca,secrets" default:"sast" placeholder:"TYPE"`
-	Status []string `help:"Only these statuses: open, fixed, ignored, reviewing, fixing. Default: open." enum:"open,fixed,ignored,reviewing,fixing" default:"open" placeholder:"STATUS"`
-	View   string   `help:"Findings of this saved view, in its order: by name or id. It goes with no other filter." placeholder:"NAME"`
+	Type   string   `help:"sast (code), sca (supply chain) or secrets. Default: sast, or that of the view." enum:",sast,sca,secrets" default:"" placeholder:"TYPE"`
+	Status []string `help:"Only these statuses: open, fixed, ignored, reviewing, fixing. Default: open." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
+	View   string   `help:"Findings of this saved view, in its order: by name or id. No other filter goes beside it, and no other type than its own." placeholder:"NAME"`
 	Sort   string   `help:"Order: newest, oldest, risk, severity_asc, due, due_desc; of the supply chain epss, epss_asc, kev, reachability, reachability_asc too. By default newest, or that of the view." enum:",newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" default:"" placeholder:"ORDER"`
 	findingFlags
 	cut
@@ -28,6 +29,12 @@ func (findingsListCmd) Help() string {
 
 // Run lists findings of one type.
 func (c findingsListCmd) Run(a *app) error {
+	if c.View == "" {
+		c.Type = cmp.Or(c.Type, "sast")
+		if len(c.Status) == 0 {
+			c.Status = []string{"open"}
+		}
+	}
 	selection, err := c.check()
 	if err != nil {
 		return err
@@ -37,9 +44,14 @@ func (c findingsListCmd) Run(a *app) error {
 		return err
 	}
 	if c.View != "" {
-		if c.Type, selection.View, err = savedView(a, client, deployment, c.View); err != nil {
+		kind, id, err := savedView(a, client, deployment, c.View)
+		if err != nil {
 			return err
 		}
+		if c.Type != "" && c.Type != kind {
+			return fmt.Errorf("--type %s: the view lists findings of the type %s", c.Type, kind)
+		}
+		c.Type, selection.View = kind, id
 	}
 	for i, name := range selection.Repos {
 		p, err := c.project(a, client, deployment, name)
@@ -77,7 +89,7 @@ func (c findingsListCmd) Run(a *app) error {
 // would widen the list.
 func (c findingsListCmd) check() (api.FindingsSelection, error) {
 	if c.View != "" {
-		if !reflect.ValueOf(c.findingFlags).IsZero() || !slices.Equal(c.Status, []string{"open"}) {
+		if !reflect.ValueOf(c.findingFlags).IsZero() || len(c.Status) > 0 {
 			return api.FindingsSelection{}, errors.New("--view goes with no other filter: the view has its own")
 		}
 		return api.FindingsSelection{}, c.cut.check()

@@ -121,7 +121,7 @@ func linesOf(r *api.ListFindingsResponse) (out []findingLine) {
 func (a *assistant) findingTools(s *sdk.Server) {
 	reader(s, tool{
 		"search_findings", "Search findings",
-		"Findings of code or of vulnerable dependencies, newest first, 25 on a page. Members of the filter narrow it, values of one member widen it.",
+		"Findings of code or of vulnerable dependencies, newest first, 25 on a page. Members of the filter narrow it, values of one member widen it. A saved view goes in place of a filter.",
 	}, a.searchFindings)
 	reader(s, tool{
 		"get_finding", "Read a finding",
@@ -135,16 +135,18 @@ func (a *assistant) findingTools(s *sdk.Server) {
 		"list_secrets", "List secrets",
 		"Credentials that were found in repositories: kind, place and whether they work. The credential itself is never kept.",
 	}, a.listSecrets)
+	reader(s, tool{"list_saved_views", "List saved views", "Lists of findings that people keep under a name, with their id and issue type, for view of search_findings and count_findings."}, a.listSavedViews)
 	reader(s, tool{"list_exceptions", "List exceptions", "What is accepted, where, why and until when; 25 in an answer."}, a.listExceptions)
 }
 
 type searchInput struct {
 	findingsFilter
+	ofView
 	Page int64 `json:"page,omitempty" jsonschema:"page of 25, from 0"`
 }
 
 func (a *assistant) searchFindings(ctx context.Context, in searchInput) (*sdk.CallToolResult, error) {
-	q, err := in.query()
+	q, err := in.ofView.query(in.findingsFilter)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +161,15 @@ func (a *assistant) searchFindings(ctx context.Context, in searchInput) (*sdk.Ca
 	all := linesOf(list)
 	from := min(int(in.Page*pageSize%apiPageSize), len(all))
 	page := all[from:min(from+pageSize, len(all))]
-	said := fmt.Sprintf("%d findings on page %d, newest first.", len(page), in.Page)
+	lost, err := a.warning(ctx, in.ofView)
+	if err != nil {
+		return nil, err
+	}
+	order := "newest first"
+	if in.View != 0 {
+		order = "as the view has them"
+	}
+	said := fmt.Sprintf("%d findings on page %d, %s.%s", len(page), in.Page, order, lost)
 	if len(page) == pageSize {
 		said += fmt.Sprintf(" There may be more: ask for page %d.", in.Page+1)
 	}
@@ -204,6 +214,7 @@ func (a *assistant) getFinding(ctx context.Context, in findingInput) (*sdk.CallT
 
 type countInput struct {
 	findingsFilter
+	ofView
 	GroupBy string `json:"group_by,omitempty" jsonschema:"status, severity, repository, rule, category, confidence, assignee, due, dependency, exposure, triage_reason, policy_mode or another that a refusal names; severity when absent"`
 }
 
@@ -211,7 +222,7 @@ type countInput struct {
 const maxGroups = 50
 
 func (a *assistant) countFindings(ctx context.Context, in countInput) (*sdk.CallToolResult, error) {
-	q, err := in.query()
+	q, err := in.ofView.query(in.findingsFilter)
 	if err != nil {
 		return nil, err
 	}
@@ -219,14 +230,18 @@ func (a *assistant) countFindings(ctx context.Context, in countInput) (*sdk.Call
 	counts, err := a.Client.CountFindings(ctx, a.Deployment, api.CountFindingsQuery{
 		FindingsSelection: api.FindingsSelection{
 			IssueType: []string{q.IssueType}, Since: q.Since, Dedup: q.Dedup, Repos: q.Repos, Status: q.Status, Severities: q.Severities, Ref: q.Ref,
-			Rules: q.Rules, Categories: q.Categories, Exposures: q.Exposures, Assignees: q.Assignees, Due: q.Due,
+			Rules: q.Rules, Categories: q.Categories, Exposures: q.Exposures, Assignees: q.Assignees, Due: q.Due, View: q.View,
 		},
 		GroupBy: []string{by}, Limit: maxGroups,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return answer(fmt.Sprintf("%d findings.", counts.Total), counts.Groups)
+	lost, err := a.warning(ctx, in.ofView)
+	if err != nil {
+		return nil, err
+	}
+	return answer(fmt.Sprintf("%d findings.%s", counts.Total, lost), counts.Groups)
 }
 
 type secretsInput struct {

@@ -53,7 +53,7 @@ func tools(t *testing.T, s *sdk.ClientSession) (names []string) {
 var (
 	reading = []string{
 		"count_findings", "create_sbom", "get_advisory", "get_advisory_impact", "get_finding", "get_sbom", "get_scan",
-		"list_exceptions", "list_projects", "list_secrets", "search_dependencies", "search_findings", "search_scans",
+		"list_exceptions", "list_projects", "list_saved_views", "list_secrets", "search_dependencies", "search_findings", "search_scans",
 	}
 	writing = []string{"confirm_change", "plan_end_of_exception", "plan_exception", "plan_triage"}
 )

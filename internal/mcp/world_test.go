@@ -27,6 +27,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/version"
+	"github.com/redoubt/redoubt/internal/web"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }
@@ -54,22 +55,22 @@ func newWorld(t *testing.T, public string) *world {
 	jobs := job.New(w.store, map[string]job.Work{server.SBOMJob: w.exportSBOM}, job.Options{Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond})
 	srv, err := server.New(server.Config{
 		Store: w.store, Index: index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now}), Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler),
-		SigningKeys: edge.OneKey(key), SecretKey: key, Version: "test", Mounted: assistants.Routes(), PublicURL: public,
+		SigningKeys: edge.OneKey(key), SecretKey: key, Version: "test", Mounted: assistants.Routes(), PublicURL: public, ReadQuery: web.FindingQuery,
 		JobAdded: jobs.Wake, Advisories: advisory.NewLibrary(func(ecosystem string) advisory.Order { return version.OrderOf(ecosystem) }),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(srv.Handler())
+	site := httptest.NewServer(srv.Handler())
 	ctx, stop := context.WithCancel(context.Background())
 	var background sync.WaitGroup
 	background.Go(func() { jobs.Run(ctx) })
 	t.Cleanup(func() {
-		web.Close()
+		site.Close()
 		stop()
 		background.Wait()
 	})
-	w.url = web.URL
+	w.url = site.URL
 	if w.ours, err = w.store.CreateDeployment(t.Context(), "acme", "Acme", storetest.Actor); err != nil {
 		t.Fatal(err)
 	}

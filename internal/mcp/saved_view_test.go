@@ -1,0 +1,53 @@
+package mcp_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// TestSavedViews lists and counts what a view selects, beside no other filter and for its own
+// issue type alone, as the Web API and the command line do; of what is gone it warns.
+func TestSavedViews(t *testing.T) {
+	w := newWorld(t, "")
+	s, client := w.connect(w.token), w.client(w.token)
+	keep := func(name, query string) int64 {
+		v, err := client.CreateSavedView(t.Context(), w.ours.Slug, api.CreateSavedViewRequest{Name: name, IssueType: "sast", Query: query, Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.View.ID
+	}
+	app, lost := keep("app", "repos=acme%2Fapp"), keep("lost", "repos=acme%2Fgone")
+	var views []api.SavedView
+	if w.data(s, "list_saved_views", nil, &views); len(views) != 2 || views[1].Problem != "there is no project acme/gone any more" {
+		t.Errorf("the views are %+v", views)
+	}
+	for view, want := range map[int64]int{app: 3, lost: 0} {
+		var lines []any
+		var counts any
+		found := w.data(s, "search_findings", map[string]any{"issue_type": "sast", "view": view}, &lines)
+		counted := w.data(s, "count_findings", map[string]any{"issue_type": "sast", "view": view}, &counts)
+		if len(lines) != want || strings.HasPrefix(counted, "0 findings") != (want == 0) {
+			t.Errorf("view %d lists %d and counts %q", view, len(lines), counted)
+		}
+		for _, said := range []string{found, counted} {
+			if strings.Contains(said, "not there any more") != (view == lost) || strings.Contains(said, "acme/gone") {
+				t.Errorf("view %d: %s", view, said)
+			}
+		}
+	}
+	for said, arguments := range map[string]map[string]any{
+		"goes with no other filter": {"issue_type": "sast", "view": app, "severities": []string{"high"}},
+		"issue type sast":           {"issue_type": "sca", "view": app},
+		"above 0":                   {"issue_type": "sast", "view": -1},
+		"no saved view":             {"issue_type": "sast", "view": 4_000_000},
+	} {
+		for _, tool := range []string{"search_findings", "count_findings"} {
+			if text, refused := w.call(s, tool, arguments); !refused || !strings.Contains(text, said) {
+				t.Errorf("%s %v: %s, want %q", tool, arguments, text, said)
+			}
+		}
+	}
+}
