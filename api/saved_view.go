@@ -6,6 +6,10 @@ import (
 	"strconv"
 )
 
+// ViewProblemHeader says, on findings, counts and exports of a saved view, what the view
+// names that is not there any more, as a string in quotes. Such a part selects nothing.
+const ViewProblemHeader = "Redoubt-View-Problem"
+
 // SavedView is a list of findings that people come back to.
 type SavedView struct {
 	ID        int64  `json:"id" doc:"Id of the view." example:"3"`

@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -38,32 +37,6 @@ func (q *PageQuery) AboutMe() bool {
 		}
 	}
 	return false
-}
-
-// Missing says which projects a query names that are not there any more, for people;
-// empty: none.
-func (v *View) Missing(q *PageQuery) string {
-	var lost []string
-	v.d.mu.RLock()
-	defer v.d.mu.RUnlock()
-	for _, f := range []*redoubt.FindingFilter{&q.Filter, q.Filter.Except} {
-		if f == nil {
-			continue
-		}
-		for _, name := range f.Projects {
-			known := func(p *project) bool { return p != nil && strings.EqualFold(p.name, name) }
-			if !slices.ContainsFunc(v.d.state.projects.entries, known) && !slices.Contains(lost, name) {
-				lost = append(lost, name)
-			}
-		}
-	}
-	switch len(lost) {
-	case 0:
-		return ""
-	case 1:
-		return "there is no project " + lost[0] + " any more"
-	}
-	return "there are no projects " + strings.Join(lost, ", ") + " any more"
 }
 
 // Sorted selects one page of the filter's list in an order, as Page does of the newest.

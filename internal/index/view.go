@@ -55,6 +55,16 @@ func (v *View) Count(f redoubt.FindingFilter) (n int) {
 	return n
 }
 
+// Window says where the windows of a filter begin and end that move with the time: the first
+// row since, and how many times of decisions that end. While the version of the deployment
+// stays, the same ones are the same findings.
+func (v *View) Window(f redoubt.FindingFilter) (out [2]int) {
+	v.read(f.IssueType, func(s *state, p *partition) {
+		out = [2]int{p.lowerBound(f.Since), len(s.untils.through(f.EndsBy))}
+	})
+	return out
+}
+
 // Newest returns the newest findings that the filter selects, at most limit.
 func (v *View) Newest(_ context.Context, f redoubt.FindingFilter, limit int) ([]redoubt.Target, error) {
 	var out []redoubt.Target

@@ -71,11 +71,11 @@ func (notModified) header(http.Header) {}
 func (notModified) WriteTo(io.Writer) (int64, error) { return 0, nil }
 
 // unlessKnown tags a list of findings, by the version of the deployment that it was made
-// of, by the saved view that it is of, and by the days in UTC on which it was asked for and
-// made: what is overdue changes with these. Where the client has it, the answer is
+// of, by what a saved view that it is of means just now, and by the days in UTC on which it
+// was asked for and made: what is overdue changes with these. Where the client has it, the answer is
 // notModified in its place.
 func (c *call) unlessKnown(view *index.View, in *findingsInput, list writer) writer {
-	if c.known([]any{view.Version(), view.Today(), in.now.UTC().Format(time.DateOnly), in.saved, c.caller.Token.UserID}) {
+	if c.known([]any{view.Version(), view.Today(), in.now.UTC().Format(time.DateOnly), in.meant(view), c.caller.Token.UserID}) {
 		return notModified{}
 	}
 	return list
@@ -102,4 +102,17 @@ func (c *call) has(tag string) bool {
 		}
 	}
 	return false
+}
+
+// meant is what a saved view selects, as it stands in the tag of its list; nil without a
+// view. Beside its words that is what these stand for: who looks, the names of a
+// vulnerability, which all deployments share, and windows that move with the time. Of the
+// last it is what they let through: a tag that changed each moment would be of no use.
+func (in *findingsInput) meant(view *index.View) any {
+	if in.View == 0 {
+		return nil
+	}
+	f := in.filter
+	f.Since, f.EndsBy = time.Time{}, time.Time{}
+	return []any{in.saved, f, in.order, view.Window(in.filter)}
 }

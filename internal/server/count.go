@@ -46,7 +46,7 @@ func (c *call) countFindings(ctx context.Context, in *countInput) (*api.CountFin
 	if err != nil {
 		return nil, err
 	}
-	filters, err := c.selected(ctx, &in.FindingsSelection, in.filters)
+	filters, err := c.selected(ctx, view, &in.FindingsSelection, in.filters)
 	if err != nil {
 		return nil, err
 	}

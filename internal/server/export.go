@@ -11,6 +11,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/export"
+	"github.com/redoubt/redoubt/internal/index"
 )
 
 // exportInput is the query of an export, and the filters that it means: one for
@@ -41,14 +42,14 @@ func (c *call) narrowed(q *api.FindingsSelection, bad *faults) []redoubt.Finding
 }
 
 // selected are the filters of a query, or that of the saved view which it names.
-func (c *call) selected(ctx context.Context, q *api.FindingsSelection, filters []redoubt.FindingFilter) ([]redoubt.FindingFilter, error) {
+func (c *call) selected(ctx context.Context, view *index.View, q *api.FindingsSelection, filters []redoubt.FindingFilter) ([]redoubt.FindingFilter, error) {
 	if q.View == 0 {
 		return filters, nil
 	}
 	if len(q.IssueType) > 1 {
 		return nil, redoubt.Invalid("query.issue_type", "a view lists findings of one issue type")
 	}
-	saved, err := c.viewed(ctx, q.View, strings.Join(q.IssueType, ""))
+	saved, err := c.viewed(ctx, view, q.View, strings.Join(q.IssueType, ""))
 	return []redoubt.FindingFilter{saved.Filter}, err
 }
 
@@ -58,7 +59,7 @@ func (c *call) exportFindings(ctx context.Context, in *exportInput) (writer, err
 	if err != nil {
 		return nil, err
 	}
-	filters, err := c.selected(ctx, &in.FindingsSelection, in.filters)
+	filters, err := c.selected(ctx, view, &in.FindingsSelection, in.filters)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type findingsInput struct {
 	api.FindingsQuery
 	filter redoubt.FindingFilter
 	order  index.Order
-	saved  string    // what a saved view that it names keeps
+	saved  string    // what a saved view that it names keeps; empty without one
 	now    time.Time // when it was asked
 }
 
@@ -90,7 +90,7 @@ func (c *call) listFindings(ctx context.Context, in *findingsInput) (writer, err
 		if c.hosted() { // which takes several
 			issueType = hostedType(c.hostedQuery.issueTypes)
 		}
-		q, err := c.viewed(ctx, in.View, issueType)
+		q, err := c.viewed(ctx, view, in.View, issueType)
 		if err != nil {
 			return nil, err
 		}

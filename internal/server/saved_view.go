@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -30,16 +31,26 @@ func savedViewTag(v redoubt.SavedView) string {
 	}{v.ID, v.Name, v.Query, v.Shared(), v.Default})
 }
 
-func (c *call) savedViewOf(v redoubt.SavedView, view *index.View) api.SavedView {
-	out := api.SavedView{
-		ID: v.ID, Name: v.Name, IssueType: v.IssueType.String(), Query: v.Query, Shared: v.Shared(), Default: v.Default,
-		CreatedAt: api.Time{Time: v.CreatedAt}, CreatedBy: v.CreatedBy.Name,
+// savedViewsOf are views as they are answered, each with what of it cannot be followed.
+// Without the index, which may be nil, that is not looked up.
+func (c *call) savedViewsOf(view *index.View, list ...redoubt.SavedView) []api.SavedView {
+	out, queries := make([]api.SavedView, len(list)), make([]*index.PageQuery, len(list))
+	for i, v := range list {
+		out[i] = api.SavedView{
+			ID: v.ID, Name: v.Name, IssueType: v.IssueType.String(), Query: v.Query, Shared: v.Shared(), Default: v.Default,
+			CreatedAt: api.Time{Time: v.CreatedAt}, CreatedBy: v.CreatedBy.Name,
+		}
+		q, err := c.readQuery(v.IssueType, v.Query)
+		if err != nil {
+			out[i].Problem = err.Error()
+		}
+		queries[i] = &q
 	}
-	q, err := c.readQuery(v.IssueType, v.Query)
-	if err != nil {
-		out.Problem = err.Error()
-	} else if view != nil {
-		out.Problem = view.Missing(&q)
+	if view == nil {
+		return out
+	}
+	for i, lost := range view.Missing(c.caller.Globs(), queries...) {
+		out[i].Problem = cmp.Or(out[i].Problem, strings.Join(lost, "; "))
 	}
 	return out
 }
@@ -51,7 +62,7 @@ func (c *call) savedViewResponse(ctx context.Context, v redoubt.SavedView) (*api
 	if err != nil {
 		return nil, err
 	}
-	return &api.SavedViewResponse{View: c.savedViewOf(v, view)}, nil
+	return &api.SavedViewResponse{View: c.savedViewsOf(view, v)[0]}, nil
 }
 
 func (c *call) listSavedViews(ctx context.Context, _ *none) (*api.ListSavedViewsResponse, error) {
@@ -63,11 +74,7 @@ func (c *call) listSavedViews(ctx context.Context, _ *none) (*api.ListSavedViews
 	if err != nil {
 		return nil, err
 	}
-	out := &api.ListSavedViewsResponse{Views: make([]api.SavedView, len(list))}
-	for i, v := range list {
-		out.Views[i] = c.savedViewOf(v, view)
-	}
-	return out, nil
+	return &api.ListSavedViewsResponse{Views: c.savedViewsOf(view, list...)}, nil
 }
 
 // savedView finds the one that the path names.
@@ -174,7 +181,7 @@ func (c *call) deleteSavedView(ctx context.Context, _ *none) (*api.SavedViewResp
 		return nil, err
 	}
 	v.Default = false
-	return &api.SavedViewResponse{View: c.savedViewOf(v, nil)}, nil
+	return &api.SavedViewResponse{View: c.savedViewsOf(nil, v)[0]}, nil
 }
 
 // beside are the parameters that a view goes with.
@@ -197,8 +204,10 @@ func refuseBesideView(query any, bad *faults) {
 }
 
 // viewed reads the saved view that a query names, for an issue type; the empty one is that
-// of the view. What findings stand for in it is as on the page.
-func (c *call) viewed(ctx context.Context, id int64, issueType string) (q index.PageQuery, err error) {
+// of the view. What findings stand for in it is as on the page. What the query names that is
+// gone, which selects nothing, a header of the answer says: no findings would be taken for
+// good news.
+func (c *call) viewed(ctx context.Context, view *index.View, id int64, issueType string) (q index.PageQuery, err error) {
 	err = c.view(ctx, func(ctx context.Context) error {
 		user := c.caller.Token.UserID
 		v, err := c.tx.SavedView(ctx, user, id)
@@ -226,6 +235,12 @@ func (c *call) viewed(ctx context.Context, id int64, issueType string) (q index.
 		}
 		return err
 	})
+	if err != nil {
+		return q, err
+	}
 	q.Filter.Visible = c.caller.Globs()
-	return q, err
+	if lost := strings.Join(view.Missing(q.Filter.Visible, &q)[0], "; "); lost != "" {
+		c.w.Header().Set(api.ViewProblemHeader, strconv.QuoteToASCII(lost))
+	}
+	return q, nil
 }

@@ -62,9 +62,7 @@ func (req *request) openView(p product, q url.Values) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	if missing := view.Missing(&index.PageQuery{Filter: saved.filter}); missing != "" {
-		lost = append(lost, missing)
-	}
+	lost = append(lost, view.Missing(nil, &index.PageQuery{Filter: saved.filter})[0]...)
 	s.opened.problem = strings.Join(lost, "; ")
 	return s, nil
 }

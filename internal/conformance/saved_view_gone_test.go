@@ -1,0 +1,101 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/advisory"
+)
+
+// TestAViewOfWhatIsGoneSaysSo in each answer that it selects nothing in: no findings would be
+// taken for good news.
+func TestAViewOfWhatIsGoneSaysSo(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		smallSite(t, s)
+		project := "projects/acme%2Fpayments"
+		patch[api.ProjectResponse](t, s, project, object{"tags": []string{"team-a"}})
+		keep := func(query string) string {
+			return fmt.Sprint(post[api.SavedViewResponse](t, s, "saved-views", object{"name": query, "issue_type": "sast", "query": query, "shared": true}).View.ID)
+		}
+		tagged, ruled := keep("project_tags=team-a"), keep("rules=no.such.rule")
+		says := func(s *site, view, want string) {
+			t.Helper()
+			if want != "" {
+				want = `"` + want + `"`
+			}
+			for _, path := range []string{"findings?", "findings/counts?", "findings/export?format=csv&", "findings/export?format=sarif&"} {
+				a := s.send(t, request{method: "GET", path: path + "view=" + view})
+				if got := a.header.Get(api.ViewProblemHeader); a.status != 200 || got != want {
+					t.Errorf("%s of view %s: %d says %s, want %s", path, view, a.status, got, want)
+				}
+			}
+		}
+		says(s, tagged, "")
+		first := tagIn(s.send(t, request{method: "GET", path: "findings?view=" + tagged}))
+		patch[api.ProjectResponse](t, s, project, object{"tags": []string{}})
+		const lost = "there is no project tag team-a any more"
+		says(s, tagged, lost)
+		if again := tagIn(s.send(t, request{method: "GET", path: "findings?view=" + tagged})); again == first {
+			t.Error("who had the list is not told")
+		}
+		says(s, ruled, "there is no rule no.such.rule any more")
+		for _, v := range get[api.ListSavedViewsResponse](t, s, "saved-views").Views {
+			if fmt.Sprint(v.ID) == tagged && v.Problem != lost {
+				t.Errorf("the list of views says %q", v.Problem)
+			}
+		}
+		bound := *s
+		bound.token = s.newToken(t, redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
+		says(&bound, keep("repos=acme%2Fpayments"), "there is no project acme/payments any more")
+		if a := s.send(t, request{method: "GET", path: "findings?repos=acme/gone"}); a.header.Get(api.ViewProblemHeader) != "" {
+			t.Error("a list of no view says so too")
+		}
+	})
+}
+
+// TestListsOfViewsAreNotStale: what a view stands for may change while no finding does. The
+// same list keeps its tag.
+func TestListsOfViewsAreNotStale(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		const week = 7 * 24 * time.Hour
+		begun, code := s.clock.Now(), smallSite(t, s)
+		s.publish(t, record{id: "GHSA-aaaa", name: "lodash", ecosystem: "npm", fixed: "4.17.21", severity: "HIGH"})
+		s.inventory(t, "main", "4.17.20")
+		s.clock.Advance(week - s.clock.Now().Sub(begun) - time.Minute)
+		read := func(query string) (n int, tag string) {
+			a := s.send(t, request{method: "GET", path: "findings?" + query})
+			if a.status != 200 {
+				t.Fatalf("%s: %d %s", query, a.status, a.body)
+			}
+			return strings.Count(string(a.body), `"relevant_since"`), tagIn(a)
+		}
+		for _, c := range []struct {
+			name, issueType, query string
+			change                 func()
+			before, after          int
+		}{
+			{"names", "sca", "q=CVE-2026-1&status=any", func() {
+				r := record{id: "GHSA-bbbb", name: "other", ecosystem: "npm", severity: "HIGH", aliases: []string{"CVE-2026-1", "GHSA-aaaa"}}
+				if _, err := advisory.Load(t.Context(), s.store, advisory.SingleFile(r.id+".json", r.json(t)), nil); err != nil {
+					t.Fatal(err)
+				}
+			}, 0, 1},
+			{"since", "sast", "since=7&status=any&branch=every&repos=acme%2Fpayments", func() { s.clock.Advance(2 * time.Minute) }, len(code), 0},
+		} {
+			view := "view=" + fmt.Sprint(post[api.SavedViewResponse](t, s, "saved-views", object{"name": c.name, "issue_type": c.issueType, "query": c.query, "shared": true}).View.ID) + "&issue_type=" + c.issueType
+			n, tag := read(view)
+			s.clock.Advance(time.Second)
+			if _, again := read(view); n != c.before || again != tag {
+				t.Errorf("%s: lists %d, want %d, under the tags %s and %s", c.name, n, c.before, tag, again)
+			}
+			c.change()
+			if n, again := read(view); n != c.after || again == tag {
+				t.Errorf("%s: lists %d, want %d, still under the tag %v", c.name, n, c.after, again == tag)
+			}
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package index
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// mostMissing is how many names of one kind are told; of more, how many there are.
+const mostMissing = 5
+
+// nameable are the kinds of what a filter names that may be gone. Findings keep other words,
+// as packages, for as long as they are listed: of these, none listed is what there is to say.
+var nameable = []struct {
+	one, many string
+	folded    bool // names are one in any case
+	names     func(*redoubt.FindingFilter) []string
+	of        func(*project, *rule) []string // of one of the two, in the spelling that names are looked up by
+}{
+	{"project", "projects", true, func(f *redoubt.FindingFilter) []string { return f.Projects }, ofProject(func(p *project) []string { return []string{p.folded} })},
+	{"project tag", "project tags", true, func(f *redoubt.FindingFilter) []string { return f.ProjectTags }, ofProject(func(p *project) []string { return p.tags })},
+	{"rule", "rules", false, func(f *redoubt.FindingFilter) []string { return f.Rules }, ofRule(func(r *rule) []string { return []string{r.name} })},
+	{"ruleset", "rulesets", false, func(f *redoubt.FindingFilter) []string { return f.Rulesets }, ofRule(func(r *rule) []string { return r.rulesets })},
+	{"category", "categories", false, func(f *redoubt.FindingFilter) []string { return f.Categories }, ofRule(func(r *rule) []string { return r.category })},
+}
+
+func ofProject(words func(*project) []string) func(*project, *rule) []string {
+	return func(p *project, _ *rule) []string {
+		if p == nil {
+			return nil
+		}
+		return words(p)
+	}
+}
+
+func ofRule(words func(*rule) []string) func(*project, *rule) []string {
+	return func(_ *project, r *rule) []string {
+		if r == nil {
+			return nil
+		}
+		return words(r)
+	}
+}
+
+// Missing says of each query, for people, what it names that is not there any more, or not
+// for a caller who may see some projects only: projects, their tags, rules, rulesets and
+// categories. Nothing where all is there. However many queries there are, each project and
+// each rule is looked at once.
+func (v *View) Missing(visible redoubt.ProjectGlobs, queries ...*PageQuery) [][]string {
+	asked := make([]map[string]bool, len(nameable)) // whether it is there, by name
+	for i, kind := range nameable {
+		asked[i] = map[string]bool{}
+		for _, q := range queries {
+			for _, name := range q.names(i) {
+				asked[i][spelled(kind.folded, name)] = false
+			}
+		}
+	}
+	v.find(visible, asked)
+	out := make([][]string, len(queries))
+	for n, q := range queries {
+		for i, kind := range nameable {
+			lost := slices.DeleteFunc(q.names(i), func(name string) bool { return asked[i][spelled(kind.folded, name)] })
+			if len(lost) > 0 {
+				out[n] = append(out[n], gone(kind.one, kind.many, lost))
+			}
+		}
+	}
+	return out
+}
+
+// find marks what is there of what is asked for, by kind and name.
+func (v *View) find(visible redoubt.ProjectGlobs, asked []map[string]bool) {
+	mark := func(p *project, r *rule) {
+		for i, kind := range nameable {
+			if len(asked[i]) == 0 {
+				continue
+			}
+			for _, name := range kind.of(p, r) {
+				if _, ok := asked[i][name]; ok {
+					asked[i][name] = true
+				}
+			}
+		}
+	}
+	v.d.mu.RLock()
+	defer v.d.mu.RUnlock()
+	s := v.d.state
+	if len(asked[0])+len(asked[1]) > 0 {
+		for n, p := range s.projects.entries {
+			if p != nil && !s.departed[s.projects.ids[n]] && visible.Allows(p.name) {
+				mark(p, nil)
+			}
+		}
+	}
+	if len(asked[2])+len(asked[3])+len(asked[4]) > 0 {
+		for _, r := range s.rules.entries {
+			mark(nil, r)
+		}
+	}
+}
+
+// names are those of one kind in a query, each once. The caller owns the list.
+func (q *PageQuery) names(kind int) []string {
+	out := slices.Clone(nameable[kind].names(&q.Filter))
+	if q.Filter.Except != nil {
+		out = append(out, nameable[kind].names(q.Filter.Except)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func spelled(folded bool, name string) string {
+	if folded {
+		return strings.ToLower(name)
+	}
+	return name
+}
+
+// gone says that some names of a kind are not there any more.
+func gone(one, many string, names []string) string {
+	if len(names) == 1 {
+		return fmt.Sprintf("there is no %s %s any more", one, names[0])
+	}
+	more := ""
+	if n := len(names) - mostMissing; n > 0 {
+		names, more = names[:mostMissing], fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("there are no %s %s%s any more", many, strings.Join(names, ", "), more)
+}
