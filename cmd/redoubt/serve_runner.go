@@ -67,12 +67,14 @@ func (s *service) ownRunners(ctx context.Context, a *app) {
 	})
 	transport := &http.Transport{DialContext: pipe.dial, MaxIdleConns: 8, IdleConnTimeout: time.Minute}
 	told := map[int64]string{}
+	places := newRunPlaces(s.config.RunnerParallel)
 	for wait := ownRunnerFirst; ctx.Err() == nil; { // a server that starts for the first time makes its deployment meanwhile
 		deployments, err := s.store.Deployments(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.log.Error("the built-in runner cannot begin; it is tried again", "error", err)
 		}
 		for _, r := range s.beginOwnRunners(ctx, a, deployments, transport, told) {
+			r.places = places
 			runners.Go(func() { r.keepRunning(ctx) })
 		}
 		if len(told) > 0 {
@@ -116,6 +118,10 @@ type ownRunner struct {
 	runner     *runner.Runner
 	client     *api.Client // the runner's
 	name       string      // of its token: another server's has another
+	clock      func() time.Time
+	places     *runPlaces // of the runs of all
+	tokenID    int64
+	seenAt     time.Time // when others were told last that it is there
 }
 
 // ownRunner makes the runner of a deployment, which has no token yet.
@@ -133,12 +139,13 @@ func (s *service) ownRunner(ctx context.Context, a *app, d redoubt.Deployment, t
 	if err != nil {
 		return nil, err
 	}
-	out := &ownRunner{service: s, deployment: d, client: &api.Client{BaseURL: base.String(), HTTP: &http.Client{Transport: transport}, UserAgent: "redoubt-runner/" + version}}
+	out := &ownRunner{service: s, deployment: d, clock: a.clock, client: &api.Client{BaseURL: base.String(), HTTP: &http.Client{Transport: transport}, UserAgent: "redoubt-runner/" + version}}
 	c.Client, c.Server, c.Transport, c.Name, c.Resolve = out.client, base, transport, ownRunnerName, reach.Resolve
 	if machine, err := os.Hostname(); err == nil {
 		c.Name += " of " + machine
 	}
 	c.Dir = filepath.Join(s.storage.Data, "runner", fmt.Sprint(d.ID))
+	c.Turn = out.turn
 	c.Isolation = cmp.Or(runner.Isolation(s.config.Isolation), runner.IsolateAlways)
 	if out.runner, err = runner.New(ctx, c); err != nil {
 		return nil, fmt.Errorf("%w (redoubt serve --isolation says how scanners are kept in)", err)
@@ -199,11 +206,14 @@ func (r *ownRunner) mintToken(ctx context.Context) (token string, err error) {
 				err = tx.RevokeToken(ctx, t.ID)
 			}
 		}
-		if err == nil {
-			token, _, err = mint(ctx, tx, redoubt.Token{
-				Name: r.name, Scopes: []redoubt.Scope{redoubt.ScopeRunner}, Dialect: redoubt.DialectContract, ExpiresAt: tx.Now().Add(ownTokenLasts),
-			})
+		if err != nil {
+			return err
 		}
+		made := redoubt.Token{}
+		token, made, err = mint(ctx, tx, redoubt.Token{
+			Name: r.name, Scopes: []redoubt.Scope{redoubt.ScopeRunner}, Dialect: redoubt.DialectContract, ExpiresAt: tx.Now().Add(ownTokenLasts),
+		})
+		r.tokenID, r.seenAt = made.ID, time.Time{}
 		return err
 	})
 	return token, err

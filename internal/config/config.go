@@ -82,6 +82,7 @@ type Server struct {
 	RateLimit        float64       `help:"Requests a second that one token may make; no limit by default." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
 	ScanWait         time.Duration `help:"How long the end of a CI scan waits until its results are stored; after that the scanner asks again, every few seconds." default:"10s" env:"REDOUBT_SCAN_WAIT"`
 	Runner           bool          `help:"Make managed scans in this process too, as redoubt runner does elsewhere." env:"REDOUBT_RUNNER"`
+	RunnerParallel   int           `help:"Runs that --runner makes at once, of all deployments, each of which has one at a time." default:"2" env:"REDOUBT_RUNNER_PARALLEL" placeholder:"N"`
 	Isolation        string        `help:"How --runner keeps scanners in: required (by bubblewrap or not at all), auto (by bubblewrap where it works), none. Without it a scanner that hostile code takes over reads what the server reads." enum:"auto,required,none" default:"required" env:"REDOUBT_RUNNER_ISOLATION"`
 	RefRetention     time.Duration `help:"How long a branch other than the primary one stays without a scan; 0s keeps all." default:"720h" env:"REDOUBT_REF_RETENTION"`
 	OIDCIssuer       string        `name:"oidc-issuer" help:"Let people sign in at this OpenID Connect provider, by its issuer URL." env:"REDOUBT_OIDC_ISSUER" placeholder:"URL"`
@@ -130,6 +131,9 @@ func (s Server) Check() error {
 	}
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		fault("--tls-cert and --tls-key go together")
+	}
+	if s.Runner && (s.RunnerParallel < 1 || s.RunnerParallel > 64) {
+		fault("--runner-parallel is %d: expected 1 to 64", s.RunnerParallel)
 	}
 	if _, err := s.Proxies(); err != nil {
 		faults = append(faults, err)

@@ -53,6 +53,10 @@ type Config struct {
 	// Local lets repositories be folders of this machine, as file:///srv/x.git.
 	Local bool
 
+	// Turn waits until this runner may take a run, of which it is told when it is over; nil
+	// lets it take one at any time.
+	Turn func(ctx context.Context) (over func(), err error)
+
 	Limits Limits
 	Logger *slog.Logger
 }
@@ -130,7 +134,10 @@ func (r *Runner) runsDir() string  { return filepath.Join(r.Dir, "runs") }
 // Run makes runs until the context ends; the one under way is told to be lost then.
 func (r *Runner) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		worked, err := r.RunOne(ctx, leaseWait)
+		worked, err := r.inTurn(ctx)
+		if errors.Is(err, errTurn) {
+			return err
+		}
 		var p *api.Problem
 		if errors.As(err, &p) && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden) {
 			return fmt.Errorf("the server takes this token no more: %w", err)
@@ -146,6 +153,22 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// errTurn means that this runner is to take no run any more.
+var errTurn = errors.New("it gets no turn any more")
+
+// inTurn takes a run, once it may, and makes it.
+func (r *Runner) inTurn(ctx context.Context) (worked bool, err error) {
+	if r.Turn == nil {
+		return r.RunOne(ctx, leaseWait)
+	}
+	over, err := r.Turn(ctx)
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", errTurn, err)
+	}
+	defer over()
+	return r.RunOne(ctx, 0)
 }
 
 // RunOne takes a run, waiting some seconds for one, and makes it. worked is false where
