@@ -72,6 +72,11 @@ func (c keeping) run(a *app, do func(*hosts.Keeper, *store.Store, redoubt.Deploy
 
 type connectionAddCmd struct {
 	keeping
+	newConnection
+}
+
+// newConnection is a connection that is to be made, as flags say it.
+type newConnection struct {
 	Name       string   `arg:"" help:"What people call the connection."`
 	Kind       string   `help:"What the host is: gitea (Forgejo too), github (Enterprise too), gitlab, jira (Cloud and Data Center, for tickets) or git." enum:"gitea,github,gitlab,jira,git" required:"" placeholder:"KIND"`
 	BaseURL    string   `name:"base-url" help:"Address of the host, as https://git.example.com; of git, of the repository itself." required:"" placeholder:"URL"`
@@ -103,7 +108,7 @@ func (c connectionAddCmd) Run(a *app) error {
 
 // credential reads what is shown to the host. It is no flag: the list of processes shows
 // those to everybody on the machine.
-func (c connectionAddCmd) credential(kind redoubt.HostKind) (out redoubt.HostCredential, err error) {
+func (c newConnection) credential(kind redoubt.HostKind) (out redoubt.HostCredential, err error) {
 	if c.Credential == "" {
 		return out, nil
 	}

@@ -12,7 +12,12 @@ import (
 
 type connectionRepliesCmd struct {
 	keeping
-	ID     int64    `arg:"" help:"The connection, by its id."`
+	ID int64 `arg:"" help:"The connection, by its id."`
+	repliesChange
+}
+
+// repliesChange is what is to be another of whose replies decide.
+type repliesChange struct {
 	Of     string   `arg:"" optional:"" help:"Whose replies decide, of those who may write to the repository: linked (people linked to a user who may triage), collaborators (all others too) or off. Absent, it stays." enum:",linked,collaborators,off" default:""`
 	Link   []string `help:"Who has a name at the host is this user, as octocat=ada. May be repeated." sep:"none" placeholder:"LOGIN=USER"`
 	Unlink []string `help:"Forget who has a name at the host. May be repeated." sep:"none" placeholder:"LOGIN"`

@@ -66,6 +66,8 @@ type cli struct {
 	Tickets       ticketsCmd       `cmd:"" group:"desk" help:"List tickets about findings, and make and link them."`
 	Notifications notificationsCmd `cmd:"" group:"desk" help:"List, test and pause the rules by which people are told, and what they told."`
 	Projects      projectsCmd      `cmd:"" group:"desk" help:"List projects."`
+	Connections   connectionsCmd   `cmd:"" group:"desk" help:"Connect code hosts, and make projects of their repositories."`
+	DeskRuns      runsCmd          `cmd:"" name:"runs" group:"desk" help:"Start, watch and stop managed scans, and say when they are made."`
 	Scans         scansCmd         `cmd:"" group:"desk" help:"List scans."`
 	SBOM          sbomCmd          `cmd:"" name:"sbom" group:"desk" help:"Download a bill of materials."`
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/scm"
@@ -27,11 +29,10 @@ const clonePassword = "clone-password-of-the-host"
 // gitHost serves the bare repositories of a folder over HTTP, to who knows the password.
 func gitHost(t *testing.T, root string) *httptest.Server {
 	t.Helper()
-	git, err := exec.LookPath("git")
+	backend, err := gitBackend(root)
 	if err != nil {
 		t.Skip("install git")
 	}
-	backend := &cgi.Handler{Path: git, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}, Stderr: &bytes.Buffer{}}
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := r.BasicAuth(); user != "robot" || password != clonePassword {
 			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
@@ -42,6 +43,33 @@ func gitHost(t *testing.T, root string) *httptest.Server {
 	}))
 	t.Cleanup(host.Close)
 	return host
+}
+
+// gitBackend answers about the bare repositories of a folder.
+func gitBackend(root string) (http.Handler, error) {
+	git, err := exec.LookPath("git")
+	return &cgi.Handler{Path: git, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}, Stderr: &bytes.Buffer{}}, err
+}
+
+// gitHostScript has a host of git that asks nobody who they are.
+func gitHostScript(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: git-host FOLDER")
+	}
+	from, root := ts.MkAbs(args[0]), ts.MkAbs("host")
+	backend, err := gitBackend(root)
+	ts.Check(err)
+	for _, words := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"add", "-A"},
+		{"-c", "user.name=ada", "-c", "user.email=ada@example.com", "commit", "-q", "-m", "first"},
+		{"clone", "-q", "--bare", from, filepath.Join(root, "acme", "payments.git")},
+	} {
+		ts.Check(ts.Exec("git", append([]string{"-C", from}, words...)...))
+	}
+	host := httptest.NewServer(backend)
+	ts.Defer(host.Close)
+	ts.Setenv("HOST", host.URL)
 }
 
 // connect makes a connection to the host, and the project of a repository.

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 //	sign-in-as NAME PASSWORD   sign in on the page
 //	let-in NAME PASSWORD FILE read|write|deny   decide about the redoubt login whose standard error FILE is
 //	tracker [down|up]   start an issue tracker at $TRACKER, or say whether it answers
+//	git-host FOLDER  have a host of git at $HOST, which has the files of a folder as acme/payments.git
 //	eventually-made   list the tickets until none is requested any more
 //	eventually-401   ask until the token is refused, for a second at most
 func TestScripts(t *testing.T) {
@@ -45,7 +46,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ready": readyScript, "api": apiScript, "eventually-401": refusedScript, "setup": setupScript, "sign-in": signInScript, "sign-in-as": signInAsScript, "let-in": letInScript,
-			"tracker": trackerScript, "eventually-made": madeScript,
+			"tracker": trackerScript, "git-host": gitHostScript, "eventually-made": madeScript,
 
 			"token-from": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Setenv("TOKEN", strings.TrimSpace(ts.ReadFile(args[0])))

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+type connectionsCmd struct {
+	List         connectionsListCmd         `cmd:"" help:"List the connections to code hosts, and whether they work."`
+	Add          connectionsAddCmd          `cmd:"" help:"Connect a code host: Gitea, Forgejo, GitHub, GitLab or a plain remote of git."`
+	Test         connectionsTestCmd         `cmd:"" help:"Have the host asked again who the connection is and what it sees. It fails where the host says no."`
+	Remove       connectionsRemoveCmd       `cmd:"" help:"Forget a connection and its credential. Projects stay."`
+	Repositories connectionsRepositoriesCmd `cmd:"" help:"List the repositories that a connection sees."`
+	Take         connectionsTakeCmd         `cmd:"" help:"Make projects of repositories, by name or glob."`
+	Drop         connectionsDropCmd         `cmd:"" help:"Part repositories from their projects, by name or glob. The projects stay."`
+	Replies      connectionsRepliesCmd      `cmd:"" help:"Say whose replies to comments at change requests decide about findings."`
+	Deliveries   connectionsDeliveriesCmd   `cmd:"" help:"List what the host told by webhooks, and what came of it, the newest first."`
+}
+
+// ofConnection is a command about one connection.
+type ofConnection struct {
+	desk
+	ID int64 `arg:"" help:"The connection, by its id."`
+}
+
+const connectionHead = "ID NAME KIND HOST ACCOUNT HEARS STATE"
+
+func connectionRow(c api.Connection) []string {
+	return []string{strconv.FormatInt(c.ID, 10), c.Name, c.Kind, c.BaseURL, c.Account, c.HearsBy, cmp.Or(c.Problem, "works")}
+}
+
+// printConnection prints one, as it is now.
+func (d desk) printConnection(a *app, c *api.ConnectionResponse, err error) error {
+	if err != nil {
+		return unknownAt(err, "connection", "redoubt connections list")
+	}
+	return d.print(a, connectionHead, [][]string{connectionRow(c.Connection)}, c.Connection)
+}
+
+// unknownAt says what to do about something that is not there, or not to be seen.
+func unknownAt(err error, noun, list string) error {
+	if p, is := errors.AsType[*api.Problem](err); is && p.Status == http.StatusNotFound {
+		return fmt.Errorf("there is no such %s that you may see; %s shows what there is: %w", noun, list, err)
+	}
+	return err
+}
+
+type connectionsListCmd struct{ desk }
+
+// Run lists the connections.
+func (c connectionsListCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	list, err := client.ListConnections(a.ctx, deployment)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{}
+	for _, one := range list.Connections {
+		rows = append(rows, connectionRow(one))
+	}
+	return c.print(a, connectionHead, rows, list.Connections)
+}
+
+type connectionsAddCmd struct {
+	desk
+	newConnection
+}
+
+// Run has the server make the connection, once the host has answered it. The credential goes
+// there over the wire, so it wants TLS.
+func (c connectionsAddCmd) Run(a *app) error {
+	kind, _ := redoubt.ParseHostKind(c.Kind)
+	shown, err := c.credential(kind)
+	if err != nil {
+		return err
+	}
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	r := api.CreateConnectionRequest{Kind: c.Kind, Name: c.Name, BaseURL: strings.TrimSuffix(c.BaseURL, "/"), Follow: c.Follow}
+	if shown != (redoubt.HostCredential{}) {
+		r.Credential = &api.ConnectionCredential{
+			Kind: string(shown.Kind), Secret: shown.Secret, Username: shown.Username, KnownHosts: shown.KnownHosts, AppID: shown.AppID, InstallationID: shown.InstallationID,
+		}
+	}
+	made, err := client.CreateConnection(a.ctx, deployment, r)
+	return c.printConnection(a, made, err)
+}
+
+type connectionsTestCmd struct{ ofConnection }
+
+// Run has the host asked.
+func (c connectionsTestCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	found, err := client.TestConnection(a.ctx, deployment, c.ID)
+	if err := c.printConnection(a, found, err); err != nil || found.Connection.Problem == "" {
+		return err
+	}
+	return &exitError{code: 1}
+}
+
+type connectionsRemoveCmd struct{ ofConnection }
+
+// Run forgets the connection, and prints what it was.
+func (c connectionsRemoveCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	gone, err := client.DeleteConnection(a.ctx, deployment, c.ID)
+	return c.printConnection(a, gone, err)
+}
+
+type connectionsRepositoriesCmd struct {
+	ofConnection
+	cut
+}
+
+// Run lists the repositories.
+func (c connectionsRepositoriesCmd) Run(a *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	items := itemsOf(client.Repositories(a.ctx, deployment, c.ID, api.RepositoriesQuery{Limit: c.page(c.Output, 1, 500)}), func(r api.HostRepository) []string {
+		project := "-"
+		if r.Project != nil {
+			project = *r.Project
+		}
+		return []string{r.Name, dash(r.DefaultBranch), project, r.State, yesNo(r.Webhook)}
+	})
+	return unknownAt(c.list(a, c.cut, "NAME BRANCH PROJECT STATE WEBHOOK", items, nil), "connection", "redoubt connections list")
+}
+
+// chosen are repositories of a connection.
+type chosen struct {
+	ofConnection
+	Glob []string `arg:"" help:"Names of repositories: * for anything but /, ** for anything."`
+}
+
+// printNames prints a list of names.
+func (d desk) printNames(a *app, head string, names []string, items any, err error) error {
+	if err != nil {
+		return unknownAt(err, "connection or repository", "redoubt connections repositories")
+	}
+	rows := [][]string{}
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		rows = append(rows, []string{name})
+	}
+	return d.print(a, head, rows, items)
+}
+
+type connectionsTakeCmd struct{ chosen }
+
+// Run makes the projects.
+func (c connectionsTakeCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	taken, err := client.FollowRepositories(a.ctx, deployment, c.ID, api.ChooseRepositoriesRequest{Names: c.Glob})
+	if err != nil {
+		return c.printNames(a, "", nil, nil, err)
+	}
+	return c.printNames(a, "PROJECT", taken.Projects, taken, nil)
+}
+
+type connectionsDropCmd struct{ chosen }
+
+// Run parts repositories from their projects.
+func (c connectionsDropCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	parted, err := client.UnfollowRepositories(a.ctx, deployment, c.ID, api.ChooseRepositoriesRequest{Names: c.Glob})
+	if err != nil {
+		return c.printNames(a, "", nil, nil, err)
+	}
+	return c.printNames(a, "REPOSITORY", parted.Repositories, parted, nil)
+}
+
+type connectionsDeliveriesCmd struct {
+	ofConnection
+	cut
+}
+
+// Run lists the deliveries.
+func (c connectionsDeliveriesCmd) Run(a *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	items := itemsOf(client.Deliveries(a.ctx, deployment, c.ID, api.DeliveriesQuery{Limit: c.page(c.Output, 1, 500)}), func(d api.Delivery) []string {
+		return []string{strconv.FormatInt(d.ID, 10), day(d.ReceivedAt.Time), d.Event, dash(d.HostID), cmp.Or(d.Outcome, "waits")}
+	})
+	return unknownAt(c.list(a, c.cut, "ID RECEIVED EVENT REPOSITORY OUTCOME", items, nil), "connection", "redoubt connections list")
+}
+
+type connectionsRepliesCmd struct {
+	ofConnection
+	repliesChange
+}
+
+// Run changes whose replies decide, and says who may. Without anything to change it tells.
+func (c connectionsRepliesCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	now, err := client.GetConnection(a.ctx, deployment, c.ID)
+	if err == nil && (c.Of != "" || len(c.Link)+len(c.Unlink) > 0) {
+		var r api.UpdateConnectionRequest
+		if r, err = c.request(now.Connection); err == nil {
+			now, err = client.UpdateConnection(a.ctx, deployment, c.ID, r)
+		}
+	}
+	if err != nil {
+		return unknownAt(err, "connection", "redoubt connections list")
+	}
+	rows := [][]string{}
+	for _, p := range now.Connection.People {
+		rows = append(rows, []string{now.Connection.Replies, p.Login, p.User})
+	}
+	if len(rows) == 0 {
+		rows = append(rows, []string{now.Connection.Replies, "-", "-"})
+	}
+	return c.print(a, "REPLIES LOGIN USER", rows, now.Connection)
+}
+
+// request is what is to be another of a connection.
+func (c connectionsRepliesCmd) request(now api.Connection) (r api.UpdateConnectionRequest, err error) {
+	if c.Of != "" {
+		r.Replies = &c.Of
+	}
+	linked, err := redoubt.ParseHostPeople(c.Link)
+	if err != nil {
+		return r, err
+	}
+	people := slices.DeleteFunc(slices.Clone(now.People), func(p api.HostPerson) bool {
+		_, again := linked.UserOf(p.Login)
+		return again || slices.ContainsFunc(c.Unlink, func(login string) bool { return strings.EqualFold(login, p.Login) })
+	})
+	for login, p := range linked {
+		people = append(people, api.HostPerson{Login: login, User: p.User})
+	}
+	r.People = &people
+	return r, nil
+}
