@@ -15,6 +15,7 @@ import (
 type demoCmd struct {
 	Data      string `help:"Folder to keep the demo in; a temporary one by default, removed at the end." placeholder:"DIR" type:"path"`
 	Addr      string `help:"Address to listen on; port 0 takes a free one." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
+	Runner    bool   `help:"Show managed scans, too: make a repository of git beside the data, and scan it here when something is committed. It needs git, and looks at code where semgrep is installed."`
 	ReadyFile string `help:"Write the address, the deployment and a token here, as JSON, once the server answers." placeholder:"FILE" type:"path"`
 }
 
@@ -38,6 +39,9 @@ func (c demoCmd) Run(a *app) (err error) {
 
 func (c demoCmd) serve(a *app, clock *demoClock, st *store.Store) error {
 	defaults := config.Server{Addr: c.Addr, MaxUpload: 256 << 20, ShutdownTimeout: 20 * time.Second}
+	if c.Runner {
+		defaults.Runner, defaults.RunnerParallel, defaults.Isolation, defaults.Outbound.Local = true, 1, "auto", true
+	}
 	s, err := newService(a, config.Storage{Data: c.Data}, defaults, st)
 	if err != nil {
 		return err
@@ -45,6 +49,11 @@ func (c demoCmd) serve(a *app, clock *demoClock, st *store.Store) error {
 	d, err := c.fill(a, clock, s)
 	if err != nil {
 		return errors.Join(err, s.close())
+	}
+	if c.Runner {
+		if err := c.addRepository(a, s, d); err != nil {
+			return errors.Join(err, s.close())
+		}
 	}
 	r, err := newToken(a, st, d, "demo")
 	if err != nil {
@@ -95,7 +104,7 @@ curl -H "Authorization: Bearer $TOKEN" '%[5]s/projects'
 curl -H "Authorization: Bearer $TOKEN" '%[5]s/findings?severities=high,critical&status=open&dedup=true'
 curl -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"pageSize":10}' '%[5]s/dependencies'
 
-Stop it with Ctrl-C.
-`, r.BaseURL, r.DeploymentSlug, r.DeploymentID, r.Token, api, r.SignInURL)
+%[7]sStop it with Ctrl-C.
+`, r.BaseURL, r.DeploymentSlug, r.DeploymentID, r.Token, api, r.SignInURL, c.aboutRunner())
 	return err
 }

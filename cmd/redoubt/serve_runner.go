@@ -145,7 +145,7 @@ func (s *service) ownRunner(ctx context.Context, a *app, d redoubt.Deployment, t
 		c.Name += " of " + machine
 	}
 	c.Dir = filepath.Join(s.storage.Data, "runner", fmt.Sprint(d.ID))
-	c.Turn = out.turn
+	c.Turn, c.Local = out.turn, s.config.Outbound.Local
 	c.Isolation = cmp.Or(runner.Isolation(s.config.Isolation), runner.IsolateAlways)
 	if out.runner, err = runner.New(ctx, c); err != nil {
 		return nil, fmt.Errorf("%w (redoubt serve --isolation says how scanners are kept in)", err)

@@ -8,6 +8,9 @@ import (
 // Outbound are the settings of what the server asks elsewhere because somebody told it
 // an address.
 type Outbound struct {
+	// Local lets remotes of git be folders of this machine, as file:///srv/x.git. It is no
+	// setting: who may name a folder of the server may read it.
+	Local     bool     `kong:"-"`
 	ConnectTo []string `help:"Which addresses code hosts may have: public, private, loopback, or a network (CIDR)." default:"public,private" env:"REDOUBT_CONNECT_TO" placeholder:"NETWORK"`
 }
 

@@ -15,6 +15,14 @@ import (
 //go:embed samples/rules samples/reports samples/advisories
 var Samples embed.FS
 
+// code is what one of the projects was before anybody looked at it.
+//
+//go:embed all:samples/_src/acme/payments/tree
+var code embed.FS
+
+// Code is a folder of code with something to find in it, for a repository that is scanned.
+func Code() (fs.FS, error) { return fs.Sub(code, "samples/_src/acme/payments/tree") }
+
 // commits maps a project and a version of it, joined by a space, to the commit the reports were made from. It is read from the
 // file that `make samples` writes; the package's tests prove that every version of the timeline is in it.
 var commits = readCommits()

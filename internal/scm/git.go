@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
@@ -55,6 +56,9 @@ func (h *gitHost) Repository(ctx context.Context, _ string) (redoubt.Repository,
 		return redoubt.Repository{}, err
 	}
 	name := strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
+	if u.Scheme == "file" { // where it lies on the machine is no part of its name
+		name = filepath.Base(filepath.Dir(name)) + "/" + filepath.Base(name)
+	}
 	if !strings.Contains(name, "/") {
 		name = u.Hostname() + "/" + name
 	}
@@ -134,19 +138,23 @@ func (h *gitHost) environment(ctx context.Context, home string) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	a, err := h.reach.Resolve(ctx, u.Hostname())
-	if err != nil {
-		return nil, err
+	var a netip.Addr
+	if u.Scheme != "file" {
+		if a, err = h.reach.Resolve(ctx, u.Hostname()); err != nil {
+			return nil, err
+		}
 	}
 	settings := [][2]string{{"protocol.allow", "never"}, {"protocol." + u.Scheme + ".allow", "always"}, {"http.followRedirects", "false"}, {"credential.helper", ""}, {"core.hooksPath", os.DevNull}}
 	env := []string{"HOME=" + home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "LC_ALL=C"}
-	if u.Scheme == "ssh" {
+	switch u.Scheme {
+	case "file":
+	case "ssh":
 		ssh, err := h.sshCommand(home, u, a.String())
 		if err != nil {
 			return nil, err
 		}
 		env = append(env, "GIT_SSH_COMMAND="+ssh)
-	} else {
+	default:
 		port := cmp.Or(u.Port(), map[string]string{"https": "443", "http": "80"}[u.Scheme])
 		address := a.String()
 		if a.Is6() {

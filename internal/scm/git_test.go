@@ -101,3 +101,32 @@ func TestKeysAreShownToTheirHostAlone(t *testing.T) {
 		t.Errorf("the key is in the environment or the arguments: %s", text)
 	}
 }
+
+// TestFoldersAreNoRemotes but of a server that is told so, which names them by their end.
+func TestFoldersAreNoRemotes(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("there is no git here: install it")
+	}
+	folder := filepath.Join(t.TempDir(), "acme", "ledger")
+	if out, err := exec.CommandContext(t.Context(), git, "init", "--quiet", "--initial-branch=trunk", folder).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	at := redoubt.Connection{Kind: redoubt.HostGit, BaseURL: "file://" + folder}
+	c := config(loopback)
+	if _, err := c.Open(at, redoubt.HostCredential{}); err == nil {
+		t.Error("a folder is a remote")
+	}
+	c.Local = true
+	h, err := c.Open(at, redoubt.HostCredential{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := h.Repository(t.Context(), "")
+	equal(t, "the repository", err, r, redoubt.Repository{HostID: at.BaseURL, FullName: "acme/ledger", DefaultBranch: r.DefaultBranch, Private: true, CloneURL: at.BaseURL})
+	for _, bad := range []redoubt.Connection{{Kind: redoubt.HostGit, BaseURL: "file://host" + folder}, {Kind: redoubt.HostGitea, BaseURL: at.BaseURL}} {
+		if _, err := c.Open(bad, redoubt.HostCredential{}); err == nil {
+			t.Errorf("%s of %s is a remote", bad.BaseURL, bad.Kind)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/demo"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// demoRepository is the project that the demo has scanned.
+const demoRepository = "acme/ledger"
+
+// repository is where its code is, to be changed and committed there.
+func (c demoCmd) repository() string {
+	return filepath.Join(c.Data, "repositories", filepath.FromSlash(demoRepository))
+}
+
+// aboutRunner is what people are told of managed scans, with an empty line behind it.
+func (c demoCmd) aboutRunner() string {
+	if !c.Runner {
+		return ""
+	}
+	return fmt.Sprintf("The project %s is scanned here from the repository in\n\n    %s\n\nCommit something there: it is scanned within five minutes, or at once by Scan now on the project's page.\n\n", demoRepository, c.repository())
+}
+
+// addRepository makes the repository, once, and has it scanned: now, and when something is
+// committed to it.
+func (c demoCmd) addRepository(a *app, s *service, d redoubt.Deployment) error {
+	dir, err := filepath.Abs(c.repository())
+	if err != nil {
+		return err
+	}
+	switch _, err := os.Stat(dir); {
+	case err == nil: // of the start before
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	head, err := commitCode(a.ctx, dir)
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	address := (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()
+	err = s.store.Update(a.ctx, d.ID, redoubt.Actor{Kind: "system", Name: "demo"}, func(ctx context.Context, tx *store.Tx) error {
+		made, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGit, Name: "this machine", BaseURL: address, Account: "anybody", CheckedAt: tx.Now()},
+			func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+		if err != nil {
+			return err
+		}
+		seen, err := tx.SaveRepositories(ctx, made.ID, []redoubt.Repository{{HostID: address, FullName: demoRepository, DefaultBranch: "main", Private: true, CloneURL: address}}, true)
+		if err != nil {
+			return err
+		}
+		p, err := tx.TakeRepository(ctx, seen[0].ID)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.UpdateProject(ctx, p.ID, store.ProjectPatch{ManagedFull: new(true)}); err != nil {
+			return err
+		}
+		if err := tx.PutRunPlan(ctx, redoubt.RunPlan{ProjectID: p.ID, Every: redoubt.RunOnPush, QueuedAt: tx.Now()}); err != nil {
+			return err
+		}
+		of, err := tx.Repository(ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.NoteHead(ctx, of.ID, "main", head); err != nil {
+			return err
+		}
+		return runPushed(ctx, tx, of, "main", head)
+	})
+	if err != nil {
+		err = errors.Join(err, os.RemoveAll(dir)) // the next start makes it again
+	}
+	return err
+}
+
+// commitCode makes a repository of the demo's code in a folder, and returns its commit.
+func commitCode(ctx context.Context, dir string) (head string, err error) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return "", fmt.Errorf("managed scans need git: install it, or leave --runner out: %w", err)
+	}
+	code, err := demo.Code()
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.CopyFS(dir, code)); err != nil {
+		return "", err
+	}
+	for _, words := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"add", "-A"},
+		{"-c", "user.name=" + demo.Owner, "-c", "user.email=" + demo.Owner + "@example.com", "-c", "commit.gpgSign=false", "-c", "core.hooksPath=" + os.DevNull, "commit", "-q", "-m", "Keep a ledger"},
+		{"rev-parse", "HEAD"},
+	} {
+		out, err := exec.CommandContext(ctx, git, append([]string{"-C", dir}, words...)...).CombinedOutput() //nolint:gosec // words of our own
+		if err != nil {
+			return "", fmt.Errorf("git %s: %w: %s", strings.Join(words, " "), err, out)
+		}
+		head = strings.TrimSpace(string(out))
+	}
+	return head, nil
+}
