@@ -30,11 +30,11 @@ func (in *findingsInput) Resolve(ctx huma.Context) []error {
 	var bad faults
 	q := &in.FindingsQuery
 	c := callOf(ctx.Context())
+	selection := q.Selection()
 	if !c.hosted() {
-		refuseTied("query.", q.IssueType, listingTies(q), &bad)
+		refuseTied("query.", q.IssueType, listingTies(&selection), &bad)
 	}
 	in.now = c.server.Clock()
-	selection := q.Selection()
 	in.filter = selectedBy(&selection, "query.", in.now, &bad)
 	in.filter.IssueType, _ = redoubt.ParseIssueType(q.IssueType)
 	in.filter.Visible = c.caller.Globs()
@@ -53,29 +53,6 @@ func (in *findingsInput) take(q index.PageQuery) {
 	in.filter, in.saved = q.Filter, q.Text
 	if in.Sort == "" {
 		in.order = q.Order
-	}
-}
-
-// listingTies are those of the listing that one issue type alone has.
-func listingTies(q *api.FindingsQuery) []tied {
-	return []tied{
-		{"sast", []member{
-			{"policies", len(q.Policies) > 0},
-			{"rules", len(q.Rules) > 0},
-			{"categories", len(q.Categories) > 0},
-			{"confidence", len(q.Confidence) > 0},
-			{"autotriage_verdict", q.AutotriageVerdict != ""},
-			{"pro_only", q.ProOnly.Set},
-		}},
-		{"sca", []member{
-			{"exposures", len(q.Exposures) > 0},
-			{"transitivities", len(q.Transitivities) > 0},
-			{"is_malicious", q.IsMalicious.Set},
-			{"dependencies", len(q.Dependencies) > 0},
-			{"epss_probability", len(q.EPSSProbability) > 0},
-			{"known_exploited", q.KnownExploited.Set},
-			{"severity_unrated", q.SeverityUnrated.Set},
-		}},
 	}
 }
 

@@ -121,21 +121,42 @@ func selectionFilters(q *api.FindingsSelection, now time.Time, bad *faults) []re
 func selectionTies(q *api.FindingsSelection) []tied {
 	return []tied{
 		{"sast", []member{{"pro_only", q.ProOnly.Set}}},
-		{"sca", []member{
-			{"exposures", len(q.Exposures) > 0},
-			{"transitivities", len(q.Transitivities) > 0},
-			{"is_malicious", q.IsMalicious.Set},
-			{"dependencies", len(q.Dependencies) > 0},
-			{"epss_probability", len(q.EPSSProbability) > 0},
-			{"known_exploited", q.KnownExploited.Set},
-			{"severity_unrated", q.SeverityUnrated.Set},
-		}},
+		supplyChainTie(q),
 		{"secrets", []member{
 			{"secret_types", len(q.SecretTypes) > 0},
 			{"validation_state", len(q.ValidationState) > 0},
 			{"include_historical", q.IncludeHistorical.Set && !q.IncludeHistorical.Value}, // true is what holds anyway
 		}},
 	}
+}
+
+// listingTies are those of the listing, which has code or the supply chain.
+func listingTies(q *api.FindingsSelection) []tied {
+	return []tied{
+		{"sast", []member{
+			{"policies", len(q.Policies) > 0},
+			{"rules", len(q.Rules) > 0},
+			{"categories", len(q.Categories) > 0},
+			{"confidence", len(q.Confidence) > 0},
+			{"autotriage_verdict", q.AutotriageVerdict != ""},
+			{"pro_only", q.ProOnly.Set},
+		}},
+		supplyChainTie(q),
+	}
+}
+
+// supplyChainTie are the filters that findings of the supply chain alone can pass,
+// whatever is asked for.
+func supplyChainTie(q *api.FindingsSelection) tied {
+	return tied{"sca", []member{
+		{"exposures", len(q.Exposures) > 0},
+		{"transitivities", len(q.Transitivities) > 0},
+		{"is_malicious", q.IsMalicious.Set},
+		{"dependencies", len(q.Dependencies) > 0},
+		{"epss_probability", len(q.EPSSProbability) > 0},
+		{"known_exploited", q.KnownExploited.Set},
+		{"severity_unrated", q.SeverityUnrated.Set},
+	}}
 }
 
 // tied are filters that only one issue type has.
