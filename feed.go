@@ -24,13 +24,14 @@ type IndexedFinding struct {
 	Body []byte // see Body
 }
 
-// ChangeSet names what changed after a version: rows that are gone are among them.
+// ChangeSet names what changed after a version: rows that are gone are among them. A row
+// may be named more than once.
 type ChangeSet struct {
 	Version  int64 // at which it was read
-	Findings map[int64]bool
-	Lineages map[int64]bool
-	Projects map[int64]bool
-	Rules    map[int64]bool
+	Findings IDRuns
+	Lineages IDRuns
+	Projects []int64
+	Rules    []int64
 	Policies bool
 
 	PolicyRules bool // what rules are in policies

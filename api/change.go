@@ -7,8 +7,9 @@ import (
 
 // FindingChangesQuery asks for what changed.
 type FindingChangesQuery struct {
-	Cursor string `query:"cursor" maxLength:"200" doc:"From the answer before; without it, all findings that there are."`
-	Limit  int64  `query:"limit" minimum:"1" maximum:"3000" default:"1000" doc:"Findings of an answer at most, gone ones counted."`
+	Cursor       string `query:"cursor" maxLength:"200" doc:"From the answer before; without it, and without updated_since, all findings that there are."`
+	UpdatedSince string `query:"updated_since" format:"date-time" doc:"Begin with what changed since this time by the server's clock, for who has no cursor yet; beside a cursor it is not looked at. Up to two minutes before come with it. A time that is still to come is an error." example:"2024-05-28T06:38:54Z"`
+	Limit        int64  `query:"limit" minimum:"1" maximum:"3000" default:"1000" doc:"Findings of an answer at most, gone ones counted."`
 }
 
 // FindingChangesResponse is a part of what changed since a cursor.
@@ -25,7 +26,7 @@ type ChangedFinding struct {
 	Finding
 }
 
-// FindingChanges answers what changed since a cursor. Who follows it from the
+// FindingChanges answers what changed since a cursor or a time. Who follows it from the
 // beginning, putting in what changed and taking out what was removed, has what
 // the deployment has.
 func (c *Client) FindingChanges(ctx context.Context, deployment string, q FindingChangesQuery) (*FindingChangesResponse, error) {

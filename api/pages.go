@@ -181,8 +181,8 @@ func (c *Client) Vulns(ctx context.Context, deployment string, r ListVulnsReques
 	}
 }
 
-// FollowFindings yields what changed since a cursor in parts, to the last there is by
-// now. Keep the cursor of each part: the next call goes on from there.
+// FollowFindings yields what changed since a cursor or a time in parts, to the last there is
+// by now. Keep the cursor of each part: the next call goes on from there.
 func (c *Client) FollowFindings(ctx context.Context, deployment string, q FindingChangesQuery) iter.Seq2[*FindingChangesResponse, error] {
 	return func(yield func(*FindingChangesResponse, error) bool) {
 		for more := true; more; {

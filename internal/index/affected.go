@@ -1,20 +1,28 @@
 package index
 
 import (
+	"cmp"
+	"context"
+	"io"
+	"math"
+	"slices"
+
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/redoubt/redoubt"
 )
 
-// Affected returns the ids of findings whose answer what changed may have changed,
-// ascending, those that are gone too: at most limit of those after an id. A nil set
-// asks for all findings that there are.
-func (v *View) Affected(c *redoubt.ChangeSet, after int64, limit int) []int64 {
+// Affected are ids of findings whose answer may have changed. Nobody changes them.
+type Affected struct{ ids *roaring.Bitmap }
+
+// Affected returns the ids of findings whose answer what changed may have changed, those
+// that are gone too. A nil set asks for all findings that there are.
+func (v *View) Affected(c *redoubt.ChangeSet) Affected {
 	ids := roaring.New()
 	if c != nil {
-		for id := range c.Findings {
-			if int64(uint32(id)) == id {
-				ids.Add(uint32(id))
+		for _, run := range c.Findings {
+			if first, last := max(run[0], 0), min(run[0]+run[1], math.MaxUint32); first <= last {
+				ids.AddRange(uint64(first), uint64(last)+1)
 			}
 		}
 	}
@@ -29,13 +37,47 @@ func (v *View) Affected(c *redoubt.ChangeSet, after int64, limit int) []int64 {
 			}
 		})
 	}
+	return Affected{ids}
+}
+
+// After returns the ids behind one, ascending: at most limit of them.
+func (a Affected) After(id int64, limit int) []int64 {
+	if id >= math.MaxUint32 {
+		return nil
+	}
 	var out []int64
-	it := ids.Iterator()
-	it.AdvanceIfNeeded(uint32(after) + 1)
+	it := a.ids.Iterator()
+	it.AdvanceIfNeeded(uint32(max(id+1, 0)))
 	for it.HasNext() && len(out) < limit {
 		out = append(out, int64(it.Next()))
 	}
 	return out
+}
+
+// ByID is the page of findings of all types that are in a list, by their ids, ascending.
+func (v *View) ByID(ctx context.Context, ids []int64) (*Page, error) {
+	out := v.newPage()
+	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+		page := v.newPage()
+		v.read(t, func(s *state, p *partition) {
+			page.copy(s, p, roaring.And(p.ordinals(ids), p.listed).ToArray())
+		})
+		out.items = append(out.items, page.items...)
+	}
+	slices.SortFunc(out.items, func(a, b item) int { return cmp.Compare(a.row.id, b.row.id) })
+	return out, out.fetch(ctx, v.d.x.src, v.d.id)
+}
+
+// WriteTyped writes the page as WriteTo does, each finding with its issue type in front.
+func (p *Page) WriteTyped(w io.Writer) (int64, error) {
+	e := encoder{today: p.today}
+	return p.write(w, func(b []byte, it *item) []byte {
+		b = append(append(append(b, `{"issue_type":"`...), it.issueType.String()...), '"')
+		start := len(b)
+		b = e.finding(b, it)
+		b[start] = ',' // in place of the brace with which the finding begins
+		return b
+	})
 }
 
 // affected returns the rows that show what changed besides findings.
@@ -44,17 +86,19 @@ func (s *state) affected(p *partition, c *redoubt.ChangeSet) *roaring.Bitmap {
 		return p.listed
 	}
 	rows := roaring.New()
-	for id := range c.Lineages {
-		for ordinal := range p.occurrences(s.lineages.numbers[id]) {
-			rows.Add(ordinal)
+	for _, run := range c.Lineages {
+		for id := run[0]; id <= run[0]+run[1]; id++ {
+			for ordinal := range p.occurrences(s.lineages.numbers[id]) {
+				rows.Add(ordinal)
+			}
 		}
 	}
-	for id := range c.Projects {
+	for _, id := range c.Projects {
 		if n := s.projects.numbers[id]; n != 0 {
 			rows.Or(p.readBitmap(byProject, n))
 		}
 	}
-	for id := range c.Rules {
+	for _, id := range c.Rules {
 		if n := s.rules.numbers[id]; n != 0 {
 			rows.Or(p.readBitmap(byRule, n))
 		}

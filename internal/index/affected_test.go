@@ -32,7 +32,7 @@ func TestWhatPoliciesAffect(t *testing.T) {
 		{redoubt.ChangeSet{Policies: true}, []int64{1, 2, 3}},
 		{redoubt.ChangeSet{Policies: true, PolicyRules: true}, []int64{1, 2, 3}},
 	} {
-		if got := v.Affected(&c.set, 0, 10); !slices.Equal(got, c.want) {
+		if got := v.Affected(&c.set).After(0, 10); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %v, want %v", c.set, got, c.want)
 		}
 	}

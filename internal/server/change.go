@@ -1,12 +1,14 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -25,9 +27,14 @@ type changesInput struct {
 	api.FindingChangesQuery
 	list                list
 	since, until, after int64
+	from                time.Time // where the round begins that has no version yet
 }
 
-// Resolve reads the cursor.
+// wholeFeed is the since of a round that tells all changes that ever were, where 0 tells
+// all findings.
+const wholeFeed = -1
+
+// Resolve reads the cursor, or the time where there is none.
 func (in *changesInput) Resolve(ctx huma.Context) []error {
 	c := callOf(ctx.Context())
 	in.list = list{"changes", c.caller.Deployment.ID, nil}
@@ -37,109 +44,146 @@ func (in *changesInput) Resolve(ctx huma.Context) []error {
 	}
 	if at != nil {
 		in.since, in.until, in.after = at[0], at[1], at[2]
+	} else {
+		in.from = instantParam(in.UpdatedSince)
 	}
 	return nil
 }
 
-// changed is an answer whose findings are written already.
+// changed is an answer: the page has the findings that are in a list.
 type changed struct {
-	Changed []json.RawMessage `json:"changed"`
-	Removed []int64           `json:"removed"`
-	Cursor  string            `json:"cursor"`
-	HasMore bool              `json:"has_more"`
+	page    *index.Page
+	removed []int64
+	cursor  string
+	more    bool
 }
 
 func (a *changed) header(h http.Header) {
 	h.Set("Content-Type", "application/json")
-	hint(h, len(a.Changed), "changed")
+	hint(h, a.page.Len(), "changed")
 }
 
 // WriteTo writes the answer.
 func (a *changed) WriteTo(w io.Writer) (int64, error) {
-	counted := &counter{to: w}
-	encoder := json.NewEncoder(counted)
-	encoder.SetEscapeHTML(false)
-	return counted.n, encoder.Encode(a)
+	after := []byte(`,"removed":[`)
+	for i, id := range a.removed {
+		if i > 0 {
+			after = append(after, ',')
+		}
+		after = strconv.AppendInt(after, id, 10)
+	}
+	cursor, err := json.Marshal(a.cursor)
+	if err != nil {
+		return 0, err
+	}
+	after = fmt.Appendf(after, `],"cursor":%s,"has_more":%t}`, cursor, a.more)
+	return written(w, `{"changed":`, typed{a.page}, string(after)+"\n")
 }
+
+// typed writes the findings of a page with their issue types.
+type typed struct{ page *index.Page }
+
+// WriteTo writes the page.
+func (t typed) WriteTo(w io.Writer) (int64, error) { return t.page.WriteTyped(w) }
 
 // listChanges answers what changed since the cursor. What changed is read before
 // the findings are, which may be newer: then they are told once more.
 func (c *call) listChanges(ctx context.Context, in *changesInput) (writer, error) {
-	set, err := c.changeSet(ctx, in.since, in.until)
+	affected, view, err := c.affected(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	view, err := c.findings(ctx)
-	if err != nil {
+	limit := int(in.Limit)
+	ids := affected.After(in.after, limit+1)
+	out := &changed{removed: []int64{}, more: len(ids) > limit}
+	next := []int64{in.until, 0, 0}
+	if out.more {
+		ids = ids[:limit]
+		next = []int64{in.since, in.until, ids[limit-1]}
+		c.server.rounds.keep(in.round(), affected)
+	}
+	if out.cursor, err = c.server.cursors().encode(in.list, next...); err != nil {
 		return nil, err
+	}
+	if out.page, err = view.ByID(ctx, ids); err != nil {
+		return nil, err
+	}
+	here := out.page.IDs()
+	for _, id := range ids { // those that are in no list are removed
+		if len(here) > 0 && here[0] == id {
+			here = here[1:]
+		} else {
+			out.removed = append(out.removed, id)
+		}
+	}
+	return out, nil
+}
+
+func (in *changesInput) round() roundKey { return roundKey{in.list.deployment, in.since, in.until} }
+
+// affected are the findings of the round that the request is part of, and a view that is
+// no older. A round that begins gets the version with which it is over.
+func (c *call) affected(ctx context.Context, in *changesInput) (affected index.Affected, view *index.View, err error) {
+	affected, known := c.server.rounds.find(in.round())
+	var set redoubt.ChangeSet
+	if !known {
+		set, err = c.changeSet(ctx, in)
+		if err != nil {
+			return affected, nil, err
+		}
+	}
+	if view, err = c.findings(ctx); err != nil || known {
+		return affected, view, err
 	}
 	if in.until == 0 {
 		in.until = set.Version
 	}
-	of := &set
 	if in.since == 0 {
-		of = nil
+		return view.Affected(nil), view, nil
 	}
-	limit := int(in.Limit)
-	ids := view.Affected(of, in.after, limit+1)
-	out := &changed{Changed: []json.RawMessage{}, Removed: []int64{}, HasMore: len(ids) > limit}
-	next := []int64{in.until, 0, 0}
-	if out.HasMore {
-		ids = ids[:limit]
-		next = []int64{in.since, in.until, ids[limit-1]}
-	}
-	if out.Cursor, err = c.server.cursors().encode(in.list, next...); err != nil {
-		return nil, err
-	}
-	return out, out.fill(ctx, view, ids)
+	return view.Affected(&set), view, nil
 }
 
-// changeSet reads what changed since a version. One that the feed forgot, or never had,
+// changeSet reads what changed in a round. A beginning that the feed forgot, or never had,
 // is a conflict, and says what to do; so is such an end of the round, unless it is 0.
-func (c *call) changeSet(ctx context.Context, since, until int64) (set redoubt.ChangeSet, err error) {
+func (c *call) changeSet(ctx context.Context, in *changesInput) (set redoubt.ChangeSet, err error) {
 	err = c.server.Store.View(ctx, c.caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
-		if until != 0 {
-			if err := tx.ReachesBack(ctx, until); err != nil {
+		if !in.from.IsZero() {
+			if err := in.begin(ctx, tx); err != nil {
 				return err
 			}
 		}
-		if since == 0 {
+		if in.until != 0 {
+			if err := tx.ReachesBack(ctx, in.until); err != nil {
+				return err
+			}
+		}
+		if in.since == 0 {
 			set.Version = tx.Version()
 			return nil
 		}
-		set, err = tx.ChangeSet(ctx, since)
+		set, err = tx.ChangeSet(ctx, max(in.since, 0))
 		return err
 	})
 	if errors.Is(err, redoubt.ErrConflict) {
-		err = newProblem(api.CodeConflict, "It is no longer known what changed since this cursor. Ask without one, and drop the findings that do not come again.", err)
+		since := "cursor"
+		if !in.from.IsZero() {
+			since = "time"
+		}
+		err = newProblem(api.CodeConflict, "It is no longer known what changed since this "+since+". Ask without one, and drop the findings that do not come again.", err)
 	}
 	return set, err
 }
 
-// fill reads the findings. Those that are in no list are removed.
-func (a *changed) fill(ctx context.Context, view *index.View, ids []int64) error {
-	here := map[int64]json.RawMessage{}
-	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
-		selection := view.Select(redoubt.FindingFilter{IssueType: t, HasIDs: true, IDs: ids})
-		for more := selection.Total() > 0; more; {
-			var err error
-			more, err = selection.Next(ctx, len(ids), func(t redoubt.IssueType, finding []byte) error {
-				var of struct{ ID int64 }
-				err := json.Unmarshal(finding, &of)
-				here[of.ID] = append([]byte(`{"issue_type":"`+t.String()+`",`), bytes.TrimPrefix(finding, []byte("{"))...)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-		}
+// begin finds the version from which on a round that goes by a time tells. A time that is
+// still to come is refused: who asks by a clock that is ahead would miss what happens until
+// then, without a word.
+func (in *changesInput) begin(ctx context.Context, tx *store.Tx) (err error) {
+	if now := tx.Now(); in.from.After(now.Add(time.Minute)) {
+		return redoubt.Invalid("query.updated_since", "is still to come: here it is %s; follow by the cursors of answers, which need no clock", now.Format(time.RFC3339))
 	}
-	for _, id := range ids {
-		if finding, ok := here[id]; ok {
-			a.Changed = append(a.Changed, finding)
-		} else {
-			a.Removed = append(a.Removed, id)
-		}
+	if in.since, err = tx.VersionAt(ctx, in.from); in.since == 0 {
+		in.since = wholeFeed
 	}
-	return nil
+	return err
 }

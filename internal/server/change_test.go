@@ -2,9 +2,13 @@ package server
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,6 +29,11 @@ func (f *follower) step(h *harness, limit int64) bool {
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	f.take(a)
+	return a.HasMore
+}
+
+func (f *follower) take(a *api.FindingChangesResponse) {
 	for _, finding := range a.Changed {
 		f.findings[finding.ID] = finding
 	}
@@ -32,7 +41,6 @@ func (f *follower) step(h *harness, limit int64) bool {
 		delete(f.findings, id)
 	}
 	f.cursor = a.Cursor
-	return a.HasMore
 }
 
 // TestFollowersHaveWhatThereIs: whatever happens, and however often and in however
@@ -145,4 +153,93 @@ func TestForgottenChanges(t *testing.T) {
 	}
 	h.token = h.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"acme/**"}})
 	h.wantProblem(h.send(http.MethodGet, at, ""), api.CodeNotFound)
+}
+
+// TestChangesSinceATime: who begins by a time is told all that changed and went away since,
+// and goes on by cursors to what the lists have.
+func TestChangesSinceATime(t *testing.T) {
+	h := newHarness(t)
+	rnd := rand.New(rand.NewPCG(3, 5))
+	for range 10 {
+		h.happen(rnd)
+		h.clock.Advance(7 * time.Second)
+	}
+	had, since := h.everyFinding(), h.clock.Now()
+	for range 20 {
+		h.happen(rnd)
+		h.clock.Advance(7 * time.Second)
+	}
+	f, told := follower{findings: maps.Clone(had)}, 0
+	for part, err := range h.client.FollowFindings(t.Context(), "acme", api.FindingChangesQuery{UpdatedSince: since.Format(time.RFC3339Nano), Limit: 2}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.take(part)
+		told++
+	}
+	if diff := cmp.Diff(h.everyFinding(), f.findings); diff != "" || told < 3 {
+		t.Errorf("after %d answers (-list +follower):\n%s", told, diff)
+	}
+
+	h.clock.Advance(time.Hour)
+	ask := func(since time.Time) answer {
+		return h.send(http.MethodGet, "/api/v1/deployments/acme/findings/changes?updated_since="+since.Format(time.RFC3339Nano), "")
+	}
+	for name, since := range map[string]time.Time{"now": h.clock.Now(), "a client that is ahead": h.clock.Now().Add(30 * time.Second)} {
+		if a := ask(since); a.status != http.StatusOK || !strings.HasPrefix(a.body, `{"changed":[],"removed":[],`) {
+			t.Errorf("%s: %d %.200s", name, a.status, a.body)
+		}
+	}
+	h.wantProblem(ask(h.clock.Now().Add(2*time.Minute)), api.CodeInvalidArgument)
+	h.wantProblem(h.send(http.MethodGet, "/api/v1/deployments/acme/findings/changes?updated_since=yesterday", ""), api.CodeInvalidArgument)
+	if err := h.store.PruneChanges(t.Context(), h.deployment.ID, 1); err != nil {
+		t.Fatal(err)
+	}
+	a := ask(since)
+	h.wantProblem(a, api.CodeConflict)
+	if !strings.Contains(a.problem.Detail, "since this time") {
+		t.Errorf("a time that is no longer known: %s", a.body)
+	}
+}
+
+// TestAFindingThatCameAndWentIsToldByTime: the first version of a deployment is one like
+// others, and no reason to leave out what went away.
+func TestAFindingThatCameAndWentIsToldByTime(t *testing.T) {
+	h := newHarness(t)
+	since := h.clock.Now()
+	h.imported(map[string][]int{"a.py": {1}})
+	had := h.everyFinding()
+	h.send(http.MethodDelete, "/api/v1/deployments/acme/projects/acme/app", "")
+	a, err := h.client.FindingChanges(t.Context(), "acme", api.FindingChangesQuery{UpdatedSince: since.Format(time.RFC3339Nano)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(had) != 1 || len(a.Changed) != 0 || !slices.Equal(a.Removed, slices.Collect(maps.Keys(had))) {
+		t.Errorf("of %v was told %+v", had, a)
+	}
+}
+
+// TestRoundsAreRememberedAndForgotten: a round is told the same whether what changed in it
+// is remembered or read again.
+func TestRoundsAreRememberedAndForgotten(t *testing.T) {
+	h := newHarness(t)
+	h.imported(map[string][]int{"a.py": {1, 3, 5, 7}, "b.py": {1, 3, 5}})
+	first, err := h.client.FindingChanges(t.Context(), "acme", api.FindingChangesQuery{Limit: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := h.client.FindingChanges(t.Context(), "acme", api.FindingChangesQuery{Cursor: first.Cursor, Limit: 3})
+	if err != nil || len(h.server.rounds.all) != 1 {
+		t.Fatalf("%v, %d rounds", err, len(h.server.rounds.all))
+	}
+	for i := range int64(2 * roundsKept) {
+		h.server.rounds.keep(roundKey{h.deployment.ID, 1, i}, h.server.rounds.all[0].affected)
+	}
+	if _, known := h.server.rounds.find(roundKey{h.deployment.ID, 1, 0}); known || len(h.server.rounds.all) != roundsKept {
+		t.Errorf("the oldest round is known: %t; of %d", known, len(h.server.rounds.all))
+	}
+	read, err := h.client.FindingChanges(t.Context(), "acme", api.FindingChangesQuery{Cursor: first.Cursor, Limit: 3})
+	if diff := cmp.Diff(kept, read); err != nil || diff != "" {
+		t.Errorf("%v (-kept +read):\n%s", err, diff)
+	}
 }

@@ -185,10 +185,10 @@ func (h *harness) policyOf(product string) string {
 func TestUnknownFiltersAreRefused(t *testing.T) {
 	h := newHosted(t)
 	for _, dialect := range []string{"hosted", "contract"} {
-		for _, path := range []string{"counts?severity=high", "export?tags=x", "changes?issue_type=sast", "changes?updated_since=2026-01-01T00:00:00Z", "changes?updated_since=bogus"} {
+		for _, path := range []string{"counts?severity=high", "export?tags=x", "changes?issue_type=sast", "changes?updatedSince=2026-01-01T00:00:00Z", "changes?since=2026-01-01T00:00:00Z", "changes?updated_since=bogus"} {
 			h.wantProblem(h.send(http.MethodGet, "/api/v1/deployments/acme/findings/"+path, "", api.DialectHeader, dialect), api.CodeInvalidArgument)
 		}
-		for _, path := range []string{"counts?severities[]=high", "export?issue_type[0]=sast", "changes?limit=", "?tags=x"} {
+		for _, path := range []string{"counts?severities[]=high", "export?issue_type[0]=sast", "changes?limit=", "changes?updated_since=2026-01-01T00:00:00Z", "?tags=x"} {
 			if a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings/"+path, "", api.DialectHeader, dialect); a.status != http.StatusOK {
 				t.Errorf("%s: %d %s", path, a.status, a.body)
 			}

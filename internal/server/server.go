@@ -99,6 +99,7 @@ type Server struct {
 	callers *edge.Callers
 	intake  edge.Intake
 	metrics *metrics
+	rounds  rounds
 	handler http.Handler
 	began   time.Time
 

@@ -34,21 +34,28 @@ func (tx *Tx) ChangedSince(ctx context.Context, version int64) (Changed, error) 
 // ChangeSet names all that changed after a version. A feed that no longer reaches
 // back so far, or never was there, is redoubt.ErrConflict.
 func (tx *Tx) ChangeSet(ctx context.Context, version int64) (redoubt.ChangeSet, error) {
+	set := redoubt.ChangeSet{Version: tx.Version()}
 	if err := tx.ReachesBack(ctx, version); err != nil {
-		return redoubt.ChangeSet{}, err
+		return set, err
 	}
-	changed, err := tx.changesSince(ctx, version)
-	keys := func(kind changeKind) map[int64]bool {
-		out := map[int64]bool{}
-		for id := range changed[kind] {
-			out[id] = true
+	return set, tx.changeRuns(ctx, version, func(run changeRun) {
+		of := redoubt.IDRun{run.id, run.more}
+		switch run.kind {
+		case changeFinding:
+			set.Findings = append(set.Findings, of)
+		case changeLineage:
+			set.Lineages = append(set.Lineages, of)
+		case changeProject:
+			set.Projects = run.appendTo(set.Projects)
+		case changeRule:
+			set.Rules = run.appendTo(set.Rules)
+		case changePolicy:
+			set.Policies = true
+		case changePolicyRule:
+			set.PolicyRules = true
+		case changeDictionary: // no answer tells of it
 		}
-		return out
-	}
-	return redoubt.ChangeSet{
-		Version: tx.Version(), Findings: keys(changeFinding), Lineages: keys(changeLineage), Projects: keys(changeProject), Rules: keys(changeRule),
-		Policies: len(changed[changePolicy]) > 0, PolicyRules: len(changed[changePolicyRule]) > 0,
-	}, err
+	})
 }
 
 // ReachesBack is redoubt.ErrConflict where the feed does not tell what changed since a

@@ -15,6 +15,14 @@ type changeRun struct {
 
 func (r *changeRun) last() int64 { return r.id + r.more }
 
+// appendTo adds the ids to a list.
+func (r *changeRun) appendTo(ids []int64) []int64 {
+	for id := r.id; id <= r.last(); id++ {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
 // changes are what a transaction changed, in the order in which it did: runs, for an
 // upload adds findings and lineages by the thousand, whose ids follow each other.
 type changes []changeRun

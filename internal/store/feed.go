@@ -158,18 +158,25 @@ func (tx *Tx) feedChanges(ctx context.Context, since int64, take func(*redoubt.B
 // change deleted them.
 func (tx *Tx) changesSince(ctx context.Context, since int64) (map[changeKind]map[int64]bool, error) {
 	changed := map[changeKind]map[int64]bool{}
-	return changed, each(ctx, tx, func(r row) error {
-		var run changeRun
-		if err := r.Scan(&run.kind, &run.id, &run.more, &run.deleted); err != nil {
-			return err
-		}
+	return changed, tx.changeRuns(ctx, since, func(run changeRun) {
 		if changed[run.kind] == nil {
 			changed[run.kind] = map[int64]bool{}
 		}
-		for id := run.id; id <= run.id+run.more; id++ {
+		for id := run.id; id <= run.last(); id++ {
 			changed[run.kind][id] = run.deleted
 		}
-		return nil
+	})
+}
+
+// changeRuns hands over what changed after a version, in the order in which it did.
+func (tx *Tx) changeRuns(ctx context.Context, since int64, take func(changeRun)) error {
+	return each(ctx, tx, func(r row) error {
+		var run changeRun
+		err := r.Scan(&run.kind, &run.id, &run.more, &run.deleted)
+		if err == nil {
+			take(run)
+		}
+		return err
 	}, `SELECT kind, id, more, deleted FROM change WHERE deployment_id = $1 AND version > $2 ORDER BY version`, since)
 }
 
@@ -241,7 +248,9 @@ func (s *Store) PruneChanges(ctx context.Context, deploymentID, kept int64) erro
 		if err := tx.write(ctx, `DELETE FROM change WHERE deployment_id = $1 AND version <= $2`, through); err != nil {
 			return err
 		}
-		err = tx.write(ctx, `UPDATE deployment SET pruned_version = $2 WHERE id = $1 AND pruned_version < $2`, through)
-		return err
+		if err := tx.pruneChangeTimes(ctx, through); err != nil {
+			return err
+		}
+		return tx.write(ctx, `UPDATE deployment SET pruned_version = $2 WHERE id = $1 AND pruned_version < $2`, through)
 	})
 }

@@ -123,13 +123,13 @@ func TestNotedTicketsAreLinked(t *testing.T) {
 			d := newTenant(t, s)
 			f := d.written(d.findings(d.project("acme/payments"), 4, nil))
 			linked := d.link(sec1, f[3]).Ticket
-			d.check(s.MigrateDown(t.Context(), 62))
 			const noted = "https://tracker.example/items/9"
 			for i, is := range []redoubt.ExternalTicket{{ExternalSlug: "ITEM-9", ID: 4, LinkedIssueIDs: []int64{1}, URL: noted}, {ExternalSlug: "ITEM-9", URL: noted}, {ExternalSlug: "X"}} {
 				d.update(func(ctx context.Context, tx *store.Tx) error {
 					return tx.Annotate(ctx, f[i].LineageID, func(a *redoubt.Annotations) { a.ExternalTicket, a.Exploited = &is, true })
 				})
 			}
+			d.check(s.MigrateDown(t.Context(), 62))
 			version := d.version()
 			d.check(s.Close())
 			s = storetest.Open(t, config)

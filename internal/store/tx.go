@@ -19,6 +19,7 @@ type Tx struct {
 	session    *session
 	deployment redoubt.Deployment
 	now        time.Time
+	clock      func() time.Time // nil in migrations from before times of changes were kept
 	actor      redoubt.Actor
 	runID      int64 // see WorkFor
 	changes    changes
@@ -83,7 +84,7 @@ func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor
 			return err
 		}
 		tx = newTx(q, d.Deployment, later(s.now(), d.committedAt.Add(time.Microsecond)), by)
-		tx.notified = d.notified
+		tx.notified, tx.clock = d.notified, s.now
 		if err := fn(announced(ctx), tx); err != nil || !q.wrote {
 			return err
 		}
@@ -215,6 +216,11 @@ func (tx *Tx) finish(ctx context.Context) error {
 		version = tx.nextVersion()
 		if err := tx.writeChanges(ctx, version); err != nil {
 			return fmt.Errorf("write the change feed: %w", err)
+		}
+		if tx.clock != nil {
+			if err := tx.noteChangeTime(ctx, later(tx.clock(), tx.now)); err != nil {
+				return fmt.Errorf("write when the change came: %w", err)
+			}
 		}
 	}
 	err := tx.write(ctx, `UPDATE deployment SET version = $2, committed_at = $3 WHERE id = $1`, version, tx.now)

@@ -73,6 +73,7 @@ func (s *Store) lockAll(ctx context.Context, q *session, ids []int64, by redoubt
 			return nil, err
 		}
 		txs[i] = newTx(q, d.Deployment, later(s.now(), d.committedAt.Add(time.Microsecond)), by)
+		txs[i].clock = s.now
 	}
 	return txs, nil
 }

@@ -163,6 +163,12 @@ CREATE TABLE change_request (
     PRIMARY KEY (deployment_id, repository_id, number)
 );
 CREATE INDEX change_request_head ON change_request (deployment_id, repository_id, head_commit);
+CREATE TABLE change_time (
+    deployment_id BIGINT NOT NULL,
+    at            BIGINT NOT NULL,
+    version       BIGINT NOT NULL, -- before the commit; -1: commits until then have no times
+    PRIMARY KEY (deployment_id, at)
+);
 CREATE TABLE connection (
     deployment_id  BIGINT   NOT NULL REFERENCES deployment (id),
     id             BIGINT   NOT NULL,
