@@ -19,6 +19,7 @@ type findingsListCmd struct {
 	View   string   `help:"Findings of this saved view, in its order: by name or id. No other filter goes beside it, and no other type than its own." placeholder:"NAME"`
 	Sort   string   `help:"Order: newest, oldest, risk, severity_asc, due, due_desc; of the supply chain epss, epss_asc, kev, reachability, reachability_asc too. By default newest, or that of the view." enum:",newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" default:"" placeholder:"ORDER"`
 	findingFlags
+	changeFlags
 	cut
 }
 
@@ -27,8 +28,11 @@ func (findingsListCmd) Help() string {
 	return "Without --ref each finding is listed once for all refs. Secrets take --project, --status, --severity, --validation and --since; redoubt export takes all flags for them."
 }
 
-// Run lists findings of one type.
+// Run lists findings of one type, or what changed.
 func (c findingsListCmd) Run(a *app) error {
+	if c.wantsChanges() {
+		return c.listChanges(a)
+	}
 	if c.View == "" {
 		c.Type = cmp.Or(c.Type, "sast")
 		if len(c.Status) == 0 {
