@@ -12,12 +12,30 @@ import (
 	"github.com/redoubt/redoubt/internal/index"
 )
 
-// A list has a tag as well, which names what it was made of: the deployment's
+// What is read has a tag as well, which names what it says, so it is right whatever changes
+// the answer: another deployment, the hour, a server's answer. Of lists that are made of
+// one state of the deployment it names that state, which is told without making the list: the deployment's
 // version, its name and the server's in links, the program, the query and who asks. It is weak: the same tag is the same list, and
 // the bytes may be packed in another way (semantics §3).
 
 // ifNoneMatch is the header of the tags of answers that a client has.
 const ifNoneMatch = "If-None-Match"
+
+// untagged are the operations by GET that have no tag, and why.
+var untagged = map[string]string{
+	"ping":               "it says nothing",
+	"pingAgent":          "it says nothing",
+	"checkHealth":        "it says nothing that stays",
+	"exportFindings":     "it is sent as it is read, and its tag would come first",
+	"listFindingChanges": "its cursor says what the client has",
+	"getSBOMExport":      "the address in it is signed anew each time",
+	"downloadSBOM":       "it is fetched once, by an address that lapses",
+}
+
+// compared reports whether an operation has a tag of what its answer says.
+func (o *operation) compared() bool {
+	return o.described.Method == http.MethodGet && !o.tagged && untagged[o.described.OperationID] == ""
+}
 
 // conditional is a handler of a list that answers 304 to who has it already.
 func conditional(h handler) handler {

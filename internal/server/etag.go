@@ -91,7 +91,7 @@ func tagged(h handler) handler {
 				Schema:      &huma.Schema{Type: huma.TypeString},
 			})
 		}
-		if o.described.Method == http.MethodGet {
+		if o.tagged = true; o.described.Method == http.MethodGet {
 			o.mayBeKnown()
 		}
 		h(a, o)

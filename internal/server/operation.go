@@ -38,6 +38,7 @@ type operation struct {
 	members   map[string]string // of the body, by folded name; nil without a body
 	body      *huma.Schema      // of JSON; nil without
 	keyed     bool              // takes an Idempotency-Key
+	tagged    bool              // has a tag of what can be changed
 }
 
 // handler makes an operation of a function.
@@ -61,9 +62,15 @@ func update[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) han
 	}))
 }
 
-// plain is a handler that opens what it needs itself.
+// plain is a handler that opens what it needs itself. What is read has a tag of what the
+// answer says, unless untagged says why not.
 func plain[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handler {
 	return func(h huma.API, o *operation) {
+		compared := o.compared()
+		if compared {
+			o.mayBeKnown()
+			defer o.answers("ETag", "Names what the answer says; for If-None-Match.")
+		}
 		huma.Register(h, *o.described, func(ctx context.Context, in *In) (*reply[Out], error) {
 			c := callOf(ctx)
 			out, err := checked(fn)(c, ctx, in)
@@ -73,7 +80,7 @@ func plain[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) hand
 			if c.tag != "" {
 				c.state = tagOf(out)
 			}
-			if c.setETag() {
+			if c.setETag() || compared && c.known(out) {
 				return &reply[Out]{Status: http.StatusNotModified, Body: out}, nil
 			}
 			return &reply[Out]{Status: http.StatusOK, Body: out}, nil
