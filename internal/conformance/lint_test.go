@@ -1,0 +1,38 @@
+package conformance
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLinterFindsNothing has redocly's linter read openapi.json: by its recommended rules
+// there is nothing to warn of. A document that is broken on purpose it does not pass.
+func TestLinterFindsNothing(t *testing.T) {
+	tools := os.Getenv("REDOUBT_TEST_GENERATORS")
+	if tools == "" {
+		t.Skip("REDOUBT_TEST_GENERATORS names no folder with redocly's linter: run make setup, which installs it into .cache/generators, and make test")
+	}
+	says := func(document string) string {
+		return string(run(t, exec.CommandContext(t.Context(), "node", "testdata/lint/lint.cjs", filepath.Join(tools, "node_modules"), document)))
+	}
+	const published = "../../api/openapi.json"
+	if said := says(published); said != "" {
+		t.Errorf("the linter says:\n%s", said)
+	}
+	text, err := os.ReadFile(published)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := filepath.Join(t.TempDir(), "openapi.json")
+	text = bytes.Replace(text, []byte(`"operationId": "ping"`), []byte(`"operationId": "listFindings"`), 1)
+	if err := os.WriteFile(broken, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := says(broken); !strings.Contains(said, "operation-operationId-unique") {
+		t.Errorf("of an operation's id that is there twice the linter says %q", said)
+	}
+}
