@@ -24,7 +24,9 @@ type IssueFilter struct {
 
 // SearchIssuesResponse holds findings, newest first.
 type SearchIssuesResponse struct {
-	Issues []IssueEntry `json:"issues" doc:"Findings by the time since which they are relevant, and id, descending."`
+	Issues  []IssueEntry `json:"issues" doc:"Findings by the time since which they are relevant, and id, descending."`
+	Total   int64        `json:"total" doc:"How many findings the filter selects (an extension)." example:"250"`
+	HasMore bool         `json:"hasMore" doc:"Whether limit left out some of them (an extension)."`
 }
 
 // IssueEntry holds one finding.

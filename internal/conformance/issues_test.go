@@ -46,7 +46,11 @@ func testIssues(t *testing.T, w *world) {
 	} {
 		want := kept(c.rows, c.keeps)
 		slices.SortFunc(want, newestFirst)
-		got := post[api.SearchIssuesResponse](t, w.site, path, object{"deploymentId": itoa(w.deployment.ID), "issueType": c.issueType, "filter": c.filter, "limit": 1000}).Issues
+		all := post[api.SearchIssuesResponse](t, w.site, path, object{"deploymentId": itoa(w.deployment.ID), "issueType": c.issueType, "filter": c.filter, "limit": 1000})
+		if all.HasMore || all.Total != int64(len(want)) {
+			t.Errorf("%v: %d in all, more %t; want %d", c.filter, all.Total, all.HasMore, len(want))
+		}
+		got := all.Issues
 		if len(got) != len(want) || len(want) == 0 {
 			t.Errorf("%v: %d findings, want %d", c.filter, len(got), len(want))
 			continue
@@ -60,9 +64,9 @@ func testIssues(t *testing.T, w *world) {
 				t.Errorf("%v: %+v, want %+v", c.filter, issue, f)
 			}
 		}
-		few := post[api.SearchIssuesResponse](t, w.site, path, object{"issueType": c.issueType, "filter": c.filter, "limit": 1}).Issues
-		if len(few) != 1 || few[0].Issue.ID != want[0].ID {
-			t.Errorf("%v: the first is %+v, want %d", c.filter, few, want[0].ID)
+		few := post[api.SearchIssuesResponse](t, w.site, path, object{"issueType": c.issueType, "filter": c.filter, "limit": 1})
+		if len(few.Issues) != 1 || few.Issues[0].Issue.ID != want[0].ID || few.HasMore != (len(want) > 1) || few.Total != int64(len(want)) {
+			t.Errorf("%v: the first is %+v, want %d of %d", c.filter, few, want[0].ID, len(want))
 		}
 	}
 	for _, entry := range read[api.SearchIssuesResponse](t, w.send(t, request{method: "POST", path: path, token: w.globbed, body: object{"limit": 1000}})).Issues {

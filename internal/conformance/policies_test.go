@@ -123,6 +123,9 @@ func TestRuleModes(t *testing.T) {
 				t.Errorf("%v: %d %s", bad, a.status, a.body)
 			}
 		}
+		if a := s.send(t, request{method: "PUT", path: path, body: object{"rulePath": rule, "policyMode": "MODE_DISABLED"}}); !strings.Contains(string(a.body), "taken out of the policy") {
+			t.Errorf("MODE_DISABLED is answered with %s", a.body)
+		}
 		refused(t, s.send(t, request{method: "PUT", path: path, body: object{"rulePath": "nobody.knows", "policyMode": "MODE_BLOCK"}}), 404, api.CodeNotFound)
 	})
 }

@@ -75,7 +75,9 @@ func (c *call) searchIssues(ctx context.Context, in *issuesInput) (*api.SearchIs
 		return nil, err
 	}
 	var found []api.Finding
+	out := &api.SearchIssuesResponse{Issues: []api.IssueEntry{}}
 	for _, f := range in.filters {
+		out.Total += int64(view.Count(f))
 		part, err := findingsOf(ctx, view, f, 0, int(in.Body.Limit))
 		if err != nil {
 			return nil, err
@@ -86,7 +88,7 @@ func (c *call) searchIssues(ctx context.Context, in *issuesInput) (*api.SearchIs
 		return cmp.Or(b.RelevantSince.Compare(a.RelevantSince.Time), cmp.Compare(b.ID, a.ID))
 	})
 	found = found[:min(len(found), int(in.Body.Limit))]
-	out := &api.SearchIssuesResponse{Issues: []api.IssueEntry{}}
+	out.HasMore = out.Total > int64(len(found))
 	projects := map[string]api.IssueRepository{}
 	for _, f := range found {
 		if _, met := projects[f.Repository.Name]; !met {
