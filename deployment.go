@@ -17,6 +17,7 @@ type Deployment struct {
 	// SecondFactor is whether people need one to work in it, unless an identity
 	// provider signs them in. Tokens are not asked.
 	SecondFactor bool
+	OpenRequests int   // for exceptions, that wait to be decided
 	Version      int64 // grows with every commit that changes an answer; see NextVersion
 }
 

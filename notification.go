@@ -37,14 +37,20 @@ func (r IDRuns) All() (ids []int64) {
 type Happening struct {
 	Event NotificationEvent `json:"event"`
 	// Findings are those that it is about. Of EventNewFinding, Lineages are those that no
-	// ref of the project had; of EventDecisionEnded and EventAssigned there are lineages only.
+	// ref of the project had; of EventDecisionEnded, EventAssigned and of exceptions
+	// that are asked for there are lineages only.
 	Findings  IDRuns `json:"findings,omitempty"`
 	Lineages  IDRuns `json:"lineages,omitempty"`
 	ProjectID int64  `json:"project,omitempty"` // of the events of one project
 	ScanID    int64  `json:"scan,omitempty"`
 	RunID     int64  `json:"run,omitempty"`      // of EventScanFailed: the managed run that came to no scan
 	Assignee  string `json:"assignee,omitempty"` // name of the user, of EventAssigned
-	Reason    string `json:"reason,omitempty"`   // for people, of EventBuildBlocked and EventScanFailed
+	// RequestID is the request for an exception, RequestState what became of it, and Asker
+	// the name of the user who asked; empty: no user did.
+	RequestID    int64                 `json:"request,omitempty"`
+	RequestState ExceptionRequestState `json:"request_state,omitempty"`
+	Asker        string                `json:"asker,omitempty"`
+	Reason       string                `json:"reason,omitempty"` // for people, of EventBuildBlocked and EventScanFailed
 }
 
 // NotificationState is how far a notification came.
@@ -97,6 +103,8 @@ type NotificationMessage struct {
 	Scan       int64             `json:"scan,omitempty"`
 	Run        int64             `json:"run,omitempty"`
 	Assignee   string            `json:"assignee,omitempty"`
+	Request    int64             `json:"request,omitempty"` // for an exception
+	Asker      string            `json:"asker,omitempty"`
 	Path       string            `json:"path"` // of the page, below the deployment's
 	Test       bool              `json:"test,omitempty"`
 }

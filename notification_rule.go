@@ -15,16 +15,18 @@ type NotificationEvent uint8
 
 // Events. The numbers are stored: never give one another meaning.
 const (
-	EventNewFinding    NotificationEvent = iota + 1 // findings that are new, or came back
-	EventBuildBlocked                               // a scan failed its build
-	EventAdvisory                                   // advisories made findings of what is in use already
-	EventScanFailed                                 // a scan ended with an error
-	EventScanMissing                                // a project was not scanned for some days
-	EventDecisionEnded                              // findings reopened that were decided about until a day
-	EventAssigned                                   // findings were assigned to somebody by somebody else
+	EventNewFinding       NotificationEvent = iota + 1 // findings that are new, or came back
+	EventBuildBlocked                                  // a scan failed its build
+	EventAdvisory                                      // advisories made findings of what is in use already
+	EventScanFailed                                    // a scan ended with an error
+	EventScanMissing                                   // a project was not scanned for some days
+	EventDecisionEnded                                 // findings reopened that were decided about until a day
+	EventAssigned                                      // findings were assigned to somebody by somebody else
+	EventExceptionAsked                                // somebody asked for an exception
+	EventExceptionDecided                              // what became of an exception that somebody asked for
 )
 
-var notificationEvents = enumNames[NotificationEvent]{"", "new_finding", "build_blocked", "advisory", "scan_failed", "scan_missing", "decision_ended", "assigned"}
+var notificationEvents = enumNames[NotificationEvent]{"", "new_finding", "build_blocked", "advisory", "scan_failed", "scan_missing", "decision_ended", "assigned", "exception_asked", "exception_decided"}
 
 // String returns the wire name.
 func (e NotificationEvent) String() string { return notificationEvents.name(e) }
@@ -37,7 +39,10 @@ type NotificationEvents uint32
 
 // AllNotificationEvents lists the events.
 func AllNotificationEvents() []NotificationEvent {
-	return []NotificationEvent{EventNewFinding, EventBuildBlocked, EventAdvisory, EventScanFailed, EventScanMissing, EventDecisionEnded, EventAssigned}
+	return []NotificationEvent{
+		EventNewFinding, EventBuildBlocked, EventAdvisory, EventScanFailed, EventScanMissing, EventDecisionEnded, EventAssigned,
+		EventExceptionAsked, EventExceptionDecided,
+	}
 }
 
 // With returns the set with one more.

@@ -146,10 +146,15 @@ func (m *matcher) look(ctx context.Context, h redoubt.Happening, r redoubt.Notif
 	return p, err
 }
 
+// whatever are the events that are told whatever was decided about their findings.
+var whatever = []redoubt.NotificationEvent{
+	redoubt.EventBuildBlocked, redoubt.EventAssigned, redoubt.EventExceptionAsked, redoubt.EventExceptionDecided,
+}
+
 // filterOf is a rule's filter for one issue type, about something that happened.
 func (m *matcher) filterOf(t redoubt.IssueType, e redoubt.NotificationEvent, r redoubt.NotificationRule) (f redoubt.FindingFilter, selects bool, err error) {
 	text := r.Filter
-	if e == redoubt.EventBuildBlocked || e == redoubt.EventAssigned { // these are told whatever was decided
+	if slices.Contains(whatever, e) {
 		q, err := url.ParseQuery(text)
 		if err == nil && !q.Has("status") && !q.Has("-status") {
 			q.Set("status", "any")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/triage"
 )
 
 // TestWhichRulesAreTold is the table of events against rules.
@@ -18,6 +19,21 @@ func TestWhichRulesAreTold(t *testing.T) {
 	high := added{n: 2, severity: redoubt.SeverityHigh}
 	only := func(e redoubt.NotificationEvent) redoubt.NotificationEvents {
 		return redoubt.NotificationEvents(0).With(e)
+	}
+	wish := func(w *world, l []redoubt.Lineage) (r redoubt.ExceptionRequest) {
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			u, err := tx.CreateUser(ctx, redoubt.User{Name: "alice"}, redoubt.RoleViewer)
+			if err != nil {
+				return err
+			}
+			findings := make([]redoubt.Finding, len(l))
+			for i, one := range l {
+				findings[i] = redoubt.Finding{ProjectID: one.ProjectID, LineageID: one.ID}
+			}
+			r, err = triage.Ask(ctx, tx, redoubt.ExceptionRequest{Reason: "only tests", TriageReason: redoubt.AcceptableRisk, AskerID: u.ID}, findings)
+			return err
+		})
+		return r
 	}
 	assign := func(w *world, l []redoubt.Lineage, name string, until time.Time) {
 		w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -59,6 +75,29 @@ func TestWhichRulesAreTold(t *testing.T) {
 			w.found(added{n: 1, severity: redoubt.SeverityHigh, kind: redoubt.SCA, scan: 7, unscanned: true})
 		}, []string{"New advisories affect what is in use: 1 finding (1 high) in acme/api"}},
 		{"assigned", redoubt.NotificationRule{Events: only(redoubt.EventAssigned)}, func(w *world) { assign(w, w.found(high), "alice", time.Time{}) }, []string{"2 findings assigned to alice in acme/api"}},
+		{"asked for", redoubt.NotificationRule{Events: only(redoubt.EventExceptionAsked)}, func(w *world) { wish(w, w.found(high)) }, []string{"alice asked for an exception for 2 findings in acme/api"}},
+		{"asked for elsewhere", redoubt.NotificationRule{Events: only(redoubt.EventExceptionAsked), Filter: "repos=acme/other"}, func(w *world) { wish(w, w.found(high)) }, nil},
+		{"approved", redoubt.NotificationRule{Events: only(redoubt.EventExceptionDecided)}, func(w *world) {
+			r := wish(w, w.found(high))
+			w.update(func(ctx context.Context, tx *store.Tx) error {
+				_, _, err := triage.Approve(ctx, tx, r.ID, time.Time{}, "")
+				return err
+			})
+		}, []string{"The exception that alice asked for was approved, for 2 findings in acme/api"}},
+		{"refused", redoubt.NotificationRule{Events: only(redoubt.EventExceptionDecided)}, func(w *world) {
+			r := wish(w, w.found(high))
+			w.update(func(ctx context.Context, tx *store.Tx) error {
+				_, err := triage.Refuse(ctx, tx, r.ID, "no")
+				return err
+			})
+		}, []string{"The exception that alice asked for was refused, for 2 findings in acme/api"}},
+		{"withdrawn", redoubt.NotificationRule{Events: only(redoubt.EventExceptionDecided)}, func(w *world) {
+			r := wish(w, w.found(high))
+			w.update(func(ctx context.Context, tx *store.Tx) error {
+				_, err := triage.Withdraw(ctx, tx, r.ID, r.AskerID)
+				return err
+			})
+		}, nil},
 		{"ended", redoubt.NotificationRule{Events: only(redoubt.EventDecisionEnded)}, func(w *world) {
 			assign(w, w.found(high), "", w.clock.Now().Add(time.Hour))
 			w.clock.Advance(2 * time.Hour)

@@ -189,10 +189,13 @@ func (p picture) message(h redoubt.Happening, r redoubt.NotificationRule, at tim
 	m := redoubt.NotificationMessage{
 		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, 1000), Count: p.count, Severities: p.severities, Findings: p.findings,
 		Projects: p.about, Scan: h.ScanID, Run: h.RunID, Assignee: h.Assignee,
+		Request: h.RequestID, Asker: h.Asker,
 	}
 	switch {
 	case h.Event == redoubt.EventBuildBlocked:
 		m.Path = fmt.Sprintf("/scans/%d/blocking", h.ScanID)
+	case h.RequestID != 0:
+		m.Path = fmt.Sprintf("/exception-requests/%d", h.RequestID)
 	case h.RunID != 0:
 		m.Path = fmt.Sprintf("/runs/%d", h.RunID)
 	case h.Event == redoubt.EventScanMissing:

@@ -53,6 +53,8 @@ type redoubtEvent struct {
 	ScanID     int64                     `json:"scan_id,omitempty"`
 	RunID      int64                     `json:"run_id,omitempty"`
 	Assignee   string                    `json:"assignee,omitempty"`
+	RequestID  int64                     `json:"request_id,omitempty"`
+	Asker      string                    `json:"asker,omitempty"`
 	URL        string                    `json:"url"`
 	Test       bool                      `json:"test,omitempty"`
 }
@@ -70,7 +72,7 @@ func (s sending) webhook(target redoubt.NotificationTarget, now time.Time) (http
 	m := s.message
 	data := redoubtEvent{
 		Rule: m.Rule, Title: m.Title, Reason: m.Reason, Count: m.Count, Severities: m.Severities, Findings: []linkedFinding{}, Projects: m.Projects,
-		ScanID: m.Scan, RunID: m.Run, Assignee: m.Assignee, URL: s.url(m.Path), Test: m.Test,
+		ScanID: m.Scan, RunID: m.Run, Assignee: m.Assignee, RequestID: m.Request, Asker: m.Asker, URL: s.url(m.Path), Test: m.Test,
 	}
 	for _, f := range m.Findings {
 		data.Findings = append(data.Findings, linkedFinding{f, s.finding(f.ID)})

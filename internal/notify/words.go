@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -45,6 +46,10 @@ func (p picture) title(h redoubt.Happening, r redoubt.NotificationRule) string {
 		return counted(p.count, "decision", "decisions") + " ended, and the findings are open again" + p.where()
 	case redoubt.EventAssigned:
 		return n + " assigned to " + h.Assignee + p.where()
+	case redoubt.EventExceptionAsked:
+		return cmp.Or(h.Asker, "Somebody") + " asked for an exception for " + n + p.where()
+	case redoubt.EventExceptionDecided:
+		return "The exception that " + cmp.Or(h.Asker, "somebody") + " asked for was " + h.RequestState.String() + ", for " + n + p.where()
 	}
 	return n
 }

@@ -29,6 +29,10 @@ func (tx *Tx) checkDecisions(ctx context.Context) (faults []string, err error) {
 			"VEX document %d has not as many statements as it says", `SELECT d.id FROM vex_document d WHERE d.deployment_id = $1 AND d.statements <> (
 			SELECT COUNT(*) FROM vex_statement s WHERE s.deployment_id = d.deployment_id AND s.document_id = d.id) ORDER BY d.id`, nil,
 		},
+		{
+			"deployment %d has not as many open requests for exceptions as it says", `SELECT d.id FROM deployment d WHERE d.id = $1 AND d.open_requests <> (
+			SELECT COUNT(*) FROM exception_request r WHERE r.deployment_id = d.id AND r.state = $2)`, []any{int64(redoubt.RequestOpen)},
+		},
 	}
 	accounts, err := tx.hasAllAccounts(ctx)
 	if err != nil {

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -97,6 +99,26 @@ func (tx *Tx) tellAssigned(events []redoubt.TriageEvent) {
 	for _, name := range names {
 		tx.Tell(redoubt.Happening{Event: redoubt.EventAssigned, Lineages: *to[name], Assignee: name})
 	}
+}
+
+// tellRequest tells of an exception that was asked for, or what became of that.
+func (tx *Tx) tellRequest(ctx context.Context, e redoubt.NotificationEvent, r redoubt.ExceptionRequest, reason string) error {
+	if !tx.notified.Has(e) {
+		return nil
+	}
+	h := redoubt.Happening{Event: e, ProjectID: r.ProjectID, RequestID: r.ID, RequestState: r.State, Reason: reason}
+	for _, id := range r.Lineages {
+		h.Lineages.Add(id)
+	}
+	if r.AskerID != 0 {
+		m, err := tx.MemberByID(ctx, r.AskerID)
+		if err != nil && !errors.Is(err, redoubt.ErrNotFound) { // who left is still who asked
+			return err
+		}
+		h.Asker = cmp.Or(m.Name, r.AskedBy.Name)
+	}
+	tx.Tell(h)
+	return nil
 }
 
 // tellBlocked tells that a scan failed its build.

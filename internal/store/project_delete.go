@@ -54,7 +54,7 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	)
 	for _, rows := range []string{
 		"finding_event" + findings, "finding_body" + findings, "finding_subject" + findings, "finding_snippet" + findings, "finding" + ofProject,
-		"triage_event" + lineages, "ticket_finding" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
+		"exception_request_finding" + lineages, "exception_request" + ofProject, "triage_event" + lineages, "ticket_finding" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
 		"dependency" + inventories, "inventory_graph" + inventories, "inventory_content" + inventories, "inventory" + ofProject,
 		"agent_scan" + scans, "scan_account" + scans,
 		"scan" + ofProject, "report_memo" + ofProject, "project_alias" + ofProject, "vex_refusal" + ofProject,
@@ -64,6 +64,9 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 		}
 	}
 	if _, err := tx.ShowTickets(ctx, tickets); err != nil {
+		return err
+	}
+	if err := tx.countOpenRequests(ctx); err != nil {
 		return err
 	}
 	if err := tx.reassign(ctx, "repository", id, 0); err != nil { // its repository may become another one

@@ -129,8 +129,8 @@ func TestNotedTicketsAreLinked(t *testing.T) {
 					return tx.Annotate(ctx, f[i].LineageID, func(a *redoubt.Annotations) { a.ExternalTicket, a.Exploited = &is, true })
 				})
 			}
-			d.check(s.MigrateDown(t.Context(), 62))
 			version := d.version()
+			d.check(s.MigrateDown(t.Context(), 62))
 			d.check(s.Close())
 			s = storetest.Open(t, config)
 			d = tenant{d.t, s, d.id}

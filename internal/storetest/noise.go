@@ -30,6 +30,7 @@ var noises = []func(context.Context, *store.Tx) error{
 	noisyTicket,
 	noisyNotification,
 	noisyView,
+	noisyExceptionRequest,
 	noisyRuns,
 }
 

@@ -15,7 +15,8 @@ var (
 	eventLabels = map[redoubt.NotificationEvent]string{
 		redoubt.EventNewFinding: "New findings", redoubt.EventBuildBlocked: "A build is blocked", redoubt.EventAdvisory: "An advisory affects dependencies in use",
 		redoubt.EventScanFailed: "A scan fails", redoubt.EventScanMissing: "A project is not scanned for days", redoubt.EventDecisionEnded: "A decision ends and its findings reopen",
-		redoubt.EventAssigned: "Findings are assigned",
+		redoubt.EventAssigned:       "Findings are assigned",
+		redoubt.EventExceptionAsked: "An exception is asked for", redoubt.EventExceptionDecided: "What became of an exception that was asked for",
 	}
 	channelLabels = map[redoubt.NotificationChannel]string{
 		redoubt.ChannelWebhook: "Webhook", redoubt.ChannelSlack: "Slack", redoubt.ChannelTeams: "Microsoft Teams", redoubt.ChannelMattermost: "Mattermost",

@@ -226,6 +226,7 @@ deployment.second_factor smallint NOT NULL DEFAULT 0
 deployment.notified bigint NOT NULL DEFAULT 0
 deployment.start_left smallint NOT NULL DEFAULT 0
 deployment.start_blocks_nothing smallint NOT NULL DEFAULT 0
+deployment.open_requests bigint NOT NULL DEFAULT 0
 CREATE UNIQUE INDEX deployment_pkey ON public.deployment USING btree (id)
 deployment PRIMARY KEY (id)
 SEQUENCE deployment_id_seq MAXVALUE 9007199254740991
@@ -256,6 +257,32 @@ exception.created_by text NOT NULL
 CREATE UNIQUE INDEX exception_pkey ON public.exception USING btree (deployment_id, id)
 exception PRIMARY KEY (deployment_id, id)
 SEQUENCE exception_id_seq MAXVALUE 9007199254740991
+exception_request.deployment_id bigint NOT NULL
+exception_request.id bigint NOT NULL
+exception_request.project_id bigint NOT NULL
+exception_request.state smallint NOT NULL
+exception_request.reason text NOT NULL
+exception_request.triage_reason smallint NOT NULL
+exception_request.until_at bigint
+exception_request.asked_at bigint NOT NULL
+exception_request.asked_by_json text NOT NULL
+exception_request.asker_id bigint NOT NULL
+exception_request.decided_at bigint
+exception_request.decided_by_json text NOT NULL
+exception_request.answer text NOT NULL
+exception_request.granted_at bigint
+CREATE INDEX exception_request_state ON public.exception_request USING btree (deployment_id, state, id)
+CREATE UNIQUE INDEX exception_request_pkey ON public.exception_request USING btree (deployment_id, id)
+exception_request FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+exception_request PRIMARY KEY (deployment_id, id)
+exception_request_finding.deployment_id bigint NOT NULL
+exception_request_finding.request_id bigint NOT NULL
+exception_request_finding.number integer NOT NULL
+exception_request_finding.lineage_id bigint NOT NULL
+CREATE INDEX exception_request_lineage ON public.exception_request_finding USING btree (deployment_id, lineage_id)
+CREATE UNIQUE INDEX exception_request_finding_pkey ON public.exception_request_finding USING btree (deployment_id, request_id, number)
+exception_request_finding FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+exception_request_finding PRIMARY KEY (deployment_id, request_id, number)
 exemption_mark.deployment_id bigint NOT NULL
 exemption_mark.version bigint NOT NULL
 exemption_mark.triage_event bigint NOT NULL

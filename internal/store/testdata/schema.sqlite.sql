@@ -209,7 +209,7 @@ CREATE TABLE deployment (
     pruned_version  BIGINT NOT NULL DEFAULT 0, -- changes up to here are gone from the feed
     committed_at    BIGINT NOT NULL DEFAULT 0, -- the clock value of the newest commit
     next_finding_id BIGINT NOT NULL DEFAULT 1
-, open_rules SMALLINT NOT NULL DEFAULT 0, keeps_code SMALLINT NOT NULL DEFAULT 1, second_factor SMALLINT NOT NULL DEFAULT 0, notified BIGINT NOT NULL DEFAULT 0, start_left SMALLINT NOT NULL DEFAULT 0, start_blocks_nothing SMALLINT NOT NULL DEFAULT 0);
+, open_rules SMALLINT NOT NULL DEFAULT 0, keeps_code SMALLINT NOT NULL DEFAULT 1, second_factor SMALLINT NOT NULL DEFAULT 0, notified BIGINT NOT NULL DEFAULT 0, start_left SMALLINT NOT NULL DEFAULT 0, start_blocks_nothing SMALLINT NOT NULL DEFAULT 0, open_requests BIGINT NOT NULL DEFAULT 0);
 CREATE TABLE deployment_slug (
     slug          TEXT     PRIMARY KEY,
     deployment_id BIGINT   NOT NULL UNIQUE,
@@ -235,6 +235,32 @@ CREATE TABLE exception (
     created_by    TEXT     NOT NULL,
     PRIMARY KEY (deployment_id, id)
 );
+CREATE TABLE exception_request (
+    deployment_id   BIGINT   NOT NULL REFERENCES deployment (id),
+    id              BIGINT   NOT NULL, -- of the sequence of connection
+    project_id      BIGINT   NOT NULL,
+    state           SMALLINT NOT NULL, -- redoubt.ExceptionRequestState
+    reason          TEXT     NOT NULL,
+    triage_reason   SMALLINT NOT NULL, -- redoubt.TriageReason
+    until_at        BIGINT,            -- the end that is wished; NULL: none
+    asked_at        BIGINT   NOT NULL,
+    asked_by_json   TEXT     NOT NULL,
+    asker_id        BIGINT   NOT NULL, -- user; 0: no user asked
+    decided_at      BIGINT,
+    decided_by_json TEXT     NOT NULL,
+    answer          TEXT     NOT NULL,
+    granted_at      BIGINT,            -- when what was approved ends; NULL: never
+    PRIMARY KEY (deployment_id, id)
+);
+CREATE INDEX exception_request_state ON exception_request (deployment_id, state, id);
+CREATE TABLE exception_request_finding (
+    deployment_id BIGINT NOT NULL REFERENCES deployment (id),
+    request_id    BIGINT NOT NULL,
+    number        INT    NOT NULL, -- from 1
+    lineage_id    BIGINT NOT NULL,
+    PRIMARY KEY (deployment_id, request_id, number)
+);
+CREATE INDEX exception_request_lineage ON exception_request_finding (deployment_id, lineage_id);
 CREATE TABLE exemption_mark (
     deployment_id BIGINT NOT NULL,
     version       BIGINT NOT NULL, -- of the deployment

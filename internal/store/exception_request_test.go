@@ -1,0 +1,233 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/triage"
+)
+
+// wish asks for an exception for findings, as a user.
+func (d tenant) wish(askerID int64, of ...redoubt.FindingWrite) (r redoubt.ExceptionRequest, err error) {
+	d.t.Helper()
+	findings := d.written(of)
+	err = d.s.Update(d.t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
+		r, err = triage.Ask(ctx, tx, redoubt.ExceptionRequest{Reason: "only tests", TriageReason: redoubt.AcceptableRisk, AskerID: askerID}, findings)
+		return err
+	})
+	return r, err
+}
+
+func (d tenant) wishes(askerID int64, of ...redoubt.FindingWrite) redoubt.ExceptionRequest {
+	d.t.Helper()
+	r, err := d.wish(askerID, of...)
+	d.check(err)
+	return r
+}
+
+// request reads one, and holds that the deployment counts those that are open.
+func (d tenant) request(id int64) (r redoubt.ExceptionRequest) {
+	d.t.Helper()
+	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if r, err = tx.ExceptionRequest(ctx, id); err != nil {
+			return err
+		}
+		open, err := tx.CountExceptionRequests(ctx, store.ExceptionRequestQuery{State: redoubt.RequestOpen})
+		if n := tx.Deployment().OpenRequests; n != open {
+			d.t.Errorf("the deployment says that %d requests are open, and %d are", n, open)
+		}
+		return err
+	})
+	if faults := d.rowFaults(); faults != "" {
+		d.t.Errorf("rows that do not fit: %s", faults)
+	}
+	return r
+}
+
+// decideOn sets lineages to a state, as a person.
+func (d tenant) decideOn(state redoubt.TriageState, of ...redoubt.FindingWrite) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) error {
+		var events []redoubt.TriageEvent
+		for _, f := range of {
+			events = append(events, redoubt.TriageEvent{
+				LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), Before: redoubt.Triage{State: redoubt.TriageUntriaged}, After: redoubt.Triage{State: state, At: tx.Now(), By: tx.Actor()},
+			})
+		}
+		return tx.UpdateTriage(ctx, events)
+	})
+}
+
+// settle gives findings a state, as scans do.
+func (d tenant) settle(state redoubt.State, of ...redoubt.FindingWrite) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) error {
+		after := slices.Clone(of)
+		for i := range after {
+			after[i].State = state
+		}
+		return tx.UpdateFindings(ctx, after)
+	})
+}
+
+// What is asked waits until somebody decides; a finding has one open request at most.
+func TestExceptionRequests(t *testing.T) {
+	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
+		d := newTenant(t, s)
+		p, other := d.project("acme/app"), d.project("acme/other")
+		f := d.findings(p, 6, nil)
+		foreign := d.findings(other, 1, nil)
+		first := d.wishes(7, f[0], f[1])
+		second := d.wishes(8, f[2])
+		d.decideOn(redoubt.TriageIgnored, f[5])
+
+		refused := func(what string, want error, of ...redoubt.FindingWrite) {
+			t.Helper()
+			_, err := d.wish(9, of...)
+			_, invalid := errors.AsType[*redoubt.InvalidError](err)
+			if want == nil && !invalid || want != nil && !errors.Is(err, want) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		refused("asked already, beside another", redoubt.ErrConflict, f[3], f[1])
+		refused("findings of two projects", nil, f[3], foreign[0])
+		refused("one that is ignored", nil, f[3], f[5])
+		refused("none", nil)
+
+		var changed int
+		until := clock.Now().AddDate(0, 0, 30)
+		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			_, changed, err = triage.Approve(ctx, tx, first.ID, until, "until the upgrade")
+			return err
+		})
+		got := d.request(first.ID)
+		if changed != 2 || got.State != redoubt.RequestApproved || !got.Granted.Equal(until) || got.Answer != "until the upgrade" || got.DecidedAt.IsZero() || got.DecidedBy != storetest.Actor {
+			t.Errorf("approved with %d changes: %+v", changed, got)
+		}
+		if now := d.triageOf(f[0].LineageID); now.State != redoubt.TriageIgnored || now.Reason != redoubt.AcceptableRisk || !now.Until.Equal(until) || now.Automatic || now.Comment != "until the upgrade" {
+			t.Errorf("what was approved is %+v", now)
+		}
+		again := func(what string, decide func(ctx context.Context, tx *store.Tx) error) {
+			t.Helper()
+			if err := s.Update(t.Context(), d.id, storetest.Actor, decide); !errors.Is(err, redoubt.ErrConflict) {
+				t.Errorf("%s once more: %v", what, err)
+			}
+		}
+		again("approve", func(ctx context.Context, tx *store.Tx) error {
+			_, _, err := triage.Approve(ctx, tx, first.ID, time.Time{}, "")
+			return err
+		})
+		again("refuse", func(ctx context.Context, tx *store.Tx) error {
+			_, err := triage.Refuse(ctx, tx, first.ID, "no")
+			return err
+		})
+		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := triage.Refuse(ctx, tx, second.ID, " \n")
+			return err
+		})
+		if _, invalid := errors.AsType[*redoubt.InvalidError](err); !invalid {
+			t.Errorf("refused without a reason: %v", err)
+		}
+		err = s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := triage.Withdraw(ctx, tx, second.ID, 7)
+			return err
+		})
+		if _, invalid := errors.AsType[*redoubt.InvalidError](err); !invalid {
+			t.Errorf("withdrawn by somebody else: %v", err)
+		}
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := triage.Withdraw(ctx, tx, second.ID, 8)
+			return err
+		})
+		third := d.wishes(8, f[2], f[3]) // what was withdrawn may be asked again
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := triage.Refuse(ctx, tx, third.ID, "it is reachable")
+			return err
+		})
+		var states []string
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, more, err := tx.ExceptionRequests(ctx, store.ExceptionRequestQuery{Limit: 3})
+			for _, r := range list {
+				states = append(states, r.State.String())
+			}
+			if more {
+				t.Error("there are more")
+			}
+			return err
+		})
+		if want := []string{"refused", "withdrawn", "approved"}; !slices.Equal(states, want) {
+			t.Errorf("the list is %q, not %q", states, want)
+		}
+		clock.Advance(31 * 24 * time.Hour)
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			ended, err := tx.ExpireDecisions(ctx)
+			if len(ended) != 2 {
+				t.Errorf("%d decisions ended", len(ended))
+			}
+			return err
+		})
+		d.wishes(7, f[0]) // the end of what was granted lets one ask anew
+		if n := d.request(first.ID); n.State != redoubt.RequestApproved {
+			t.Errorf("what was granted is %v", n.State)
+		}
+	})
+}
+
+// A request ends in the commit that leaves nothing of it open, whatever that was, and not
+// before.
+func TestExceptionRequestsEndByThemselves(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		for what, end := range map[string]func(d tenant, p redoubt.Project, f redoubt.FindingWrite){
+			"fixed":   func(d tenant, _ redoubt.Project, f redoubt.FindingWrite) { d.settle(redoubt.Fixed, f) },
+			"removed": func(d tenant, _ redoubt.Project, f redoubt.FindingWrite) { d.settle(redoubt.StateRemoved, f) },
+			"muted":   func(d tenant, _ redoubt.Project, f redoubt.FindingWrite) { d.settle(redoubt.Muted, f) },
+			"ignored": func(d tenant, _ redoubt.Project, f redoubt.FindingWrite) { d.decideOn(redoubt.TriageIgnored, f) },
+		} {
+			p := d.project("acme/" + what)
+			f := d.findings(p, 3, nil)
+			both, alone := d.wishes(1, f[0], f[1]), d.wishes(1, f[2])
+			end(d, p, f[0])
+			if r := d.request(both.ID); r.State != redoubt.RequestOpen {
+				t.Errorf("%s, and the other is open: %+v", what, r)
+			}
+			end(d, p, f[1])
+			if r := d.request(both.ID); r.State != redoubt.RequestEnded || r.Answer == "" {
+				t.Errorf("%s: %+v", what, r)
+			}
+			if r := d.request(alone.ID); r.State != redoubt.RequestOpen {
+				t.Errorf("%s, which is about another finding: %+v", what, r)
+			}
+			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				n, err := tx.CountExceptionRequests(ctx, store.ExceptionRequestQuery{})
+				if n != 0 || tx.Deployment().OpenRequests != 0 {
+					t.Errorf("without the project there are %d, %d of them open", n, tx.Deployment().OpenRequests)
+				}
+				return err
+			})
+		}
+	})
+}
+
+// One person has so many open requests at most, and what was decided is kept so long.
+func TestExceptionRequestsAreBounded(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		f := d.findings(d.project("acme/app"), redoubt.MaxOpenRequestsOfOne+1, nil)
+		for i := range redoubt.MaxOpenRequestsOfOne {
+			d.wishes(1, f[i])
+		}
+		last := f[len(f)-1]
+		if _, err := d.wish(1, last); !errors.Is(err, redoubt.ErrConflict) {
+			t.Errorf("one too many: %v", err)
+		}
+		d.request(d.wishes(2, last).ID)
+	})
+}
