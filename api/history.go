@@ -18,7 +18,7 @@ type FindingHistoryResponse struct {
 // does not have are absent.
 type FindingEvent struct {
 	At        Time            `json:"at" doc:"When."`
-	Kind      string          `json:"kind" enum:"found,fixed,returned,removed,moved,muted,unmuted,precedent,copied,merged,triaged" doc:"What: found first, no longer seen, seen again, out of scope, at another place, suppressed in the code or no longer so, here in place of another that was decided, a copy of another, part of it is another from now on, or triaged, assigned or commented." example:"triaged"`
+	Kind      string          `json:"kind" enum:"found,fixed,returned,removed,moved,muted,unmuted,precedent,copied,merged,triaged,exception_asked,exception_approved,exception_refused,exception_withdrawn,exception_ended" doc:"What: found first, no longer seen, seen again, out of scope, at another place, suppressed in the code or no longer so, here in place of another that was decided, a copy of another, part of it is another from now on, triaged, assigned or commented, or an exception was asked for, and what became of that." example:"triaged"`
 	ScanID    int64           `json:"scan_id,omitempty" doc:"Scan that told it; absent where none did." example:"42"`
 	By        *Person         `json:"by,omitempty" doc:"Triaged: who did."`
 	Before    *TriageDecision `json:"before,omitempty" doc:"Triaged: what was so until then."`

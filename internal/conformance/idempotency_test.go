@@ -79,6 +79,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	managedWrites(t, w, writes)
 	notificationWrites(t, w, writes)
 	savedViewWrites(t, w, writes)
+	exceptionRequestWrites(t, w, writes)
 	writes["deleteVEXDocument"] = keyedWrite{request: request{method: "DELETE", path: "vex/" + w.proposalOnly(t, "delete")}}
 	return []string{
 		"linkTicket", "unlinkTicket", "createTickets", "deleteTicket",
@@ -86,7 +87,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 		"setDueDays", "createPolicyCondition", "deletePolicyCondition", "createException", "deleteException", "acceptVEXDocument", "refuseVEXDocument", "deleteVEXDocument",
 		"createConnection", "updateConnection", "testConnection", "followRepositories", "unfollowRepositories", "startRun", "cancelRun", "retryRun", "revokeRunner", "deleteConnection",
 		"createNotificationRule", "updateNotificationRule", "testNotificationRule", "rotateNotificationSecret", "resendNotification", "deleteNotificationRule",
-		"createSavedView", "updateSavedView", "deleteSavedView",
+		"createSavedView", "updateSavedView", "deleteSavedView", "askException", "approveException", "refuseException", "withdrawException",
 	}, writes
 }
 

@@ -49,11 +49,20 @@ type Route struct {
 	Role    redoubt.Role // least one of the person, or of the user who made the token; none for Anyone
 	Writes  bool
 	Bound   Bound
+	// Asks says that what it writes decides nothing: it asks somebody to, and so is open to
+	// those who may only look. A read-only token may not.
+	Asks bool
 }
 
 // Row is a row of a table.
 func Row(method, pattern string, scope Scope, role redoubt.Role, writes bool, bound Bound) Route {
-	return Route{method, pattern, scope, role, writes, bound}
+	return Route{Method: method, Pattern: pattern, Scope: scope, Role: role, Writes: writes, Bound: bound}
+}
+
+// Asking is the row with Asks.
+func (r Route) Asking() Route {
+	r.Asks = true
+	return r
 }
 
 // Faults lists what a row does not say, or what contradicts itself.
@@ -69,7 +78,8 @@ func (r Route) Faults() (faults []string) {
 	fault(!token && r.Scope != Person && r.Scope != Anyone, "does not say who may use it")
 	fault(r.Scope != Anyone && !slices.Contains(redoubt.Roles(), r.Role), "does not say the least role")
 	fault(r.Scope == Anyone && r.Role != redoubt.RoleNone, "asks for a role, and is for anyone")
-	fault(token && r.Writes && r.Role < redoubt.RoleTriager, "is a write, and open to those who may only look")
+	fault(token && r.Writes && r.Role < redoubt.RoleTriager && !r.Asks, "is a write, and open to those who may only look")
+	fault(r.Asks && !r.Writes, "asks, and writes nothing")
 	fault(token && r.Method != http.MethodGet && r.Method != http.MethodPost && !r.Writes, "changes something by its method, and is said to read")
 	fault(!slices.Contains([]Bound{ByName, ByProject, Filtered, Refused, Unbound}, r.Bound), "does not say how a bound token is held to its projects")
 	shown := r.Scope == Anyone && r.Bound == Filtered // to a token that is sent all the same

@@ -52,6 +52,7 @@ func TestRowsWithoutTheirFacts(t *testing.T) {
 		{"asks for a role, and is for anyone", edge.Row("GET", "/x", edge.Anyone, viewer, edge.Reads, edge.Unbound)},
 		{"does not say how a bound token is held to its projects", edge.Row("GET", "/x", edge.WebAPI, viewer, edge.Reads, "")},
 		{"is a write, and open to those who may only look", edge.Row("POST", "/x", edge.WebAPI, viewer, edge.Writes, edge.ByName)},
+		{"asks, and writes nothing", edge.Row("GET", "/x", edge.WebAPI, viewer, edge.Reads, edge.ByName).Asking()},
 		{"changes something by its method, and is said to read", edge.Row("DELETE", "/x", edge.WebAPI, triager, edge.Reads, edge.ByName)},
 		{"names a project, and does not hold a bound token to the name", edge.Row("GET", "/x/{projectName}", edge.WebAPI, viewer, edge.Reads, edge.Unbound)},
 		{"holds a token to its projects, and asks for none", edge.Row("GET", "/x", edge.Anyone, redoubt.RoleNone, edge.Reads, edge.ByName)},

@@ -108,6 +108,14 @@ var described = map[string]routeDoc{
 	"getException":    {"Get an exception", "An exception by its id; with `ending` also what would change without it."},
 	"deleteException": {"Delete an exception", "Ends an exception now and reopens what it ignored, but for what people or other exceptions decide. With the `selection` that `getException` told with `ending`, just that is done or nothing."},
 
+	"listExceptionRequests": {"List requests for exceptions", "What people asked to have ignored, and what became of it, the newest first, in pages. Pass `cursor` to get the next page; it is absent on the last one. A token that is bound to projects sees those about its projects."},
+	"askException": {"Ask for an exception", "Has an exception for findings of one project wait to be decided by somebody who may triage. Viewers may ask. A finding that an open request is about already is a conflict, and so is one request too many: 50 wait of one person, 500 in all. " +
+		"It ends by itself when none of its findings is open any more."},
+	"getExceptionRequest": {"Get a request for an exception", "A request by its id."},
+	"approveException":    {"Approve a request for an exception", "Ignores what of the request is open, on all refs, until a day, as a decision of who approves. One that was decided already is a conflict."},
+	"refuseException":     {"Refuse a request for an exception", "Ends a request with why. One that was decided already is a conflict."},
+	"withdrawException":   {"Withdraw a request for an exception", "Ends a request that the maker of the token asked. Nobody else may."},
+
 	"listVEXDocuments": {"List VEX documents", "VEX documents that count, and those that are proposed, by id, in pages. Pass `cursor` to get the next page; it is absent on the last one. " +
 		"A token that is bound to projects sees those that are for its projects alone."},
 	"getVEXDocument": {"Get a VEX document", "A VEX document by its id with what it says, in pages. Of a proposal it tells what each statement would change."},
@@ -162,12 +170,15 @@ var pathWords = map[string]struct{ text, example string }{
 	"advisoryId":     {"CVE, GHSA or any other id of a vulnerability.", "CVE-2021-44228"},
 	"conditionId":    {"Id of the condition within its policy.", "1"},
 	"exceptionId":    {"Id of the exception.", "7"},
-	"ticketId":       {"Id of the ticket here.", "7"},
-	"documentId":     {"Id of the VEX document.", "3"},
-	"scanId":         {"Id of the scan.", "42"},
-	"connectionId":   {"Id of the connection.", "3"},
-	"runId":          {"Id of the managed run.", "17"},
-	"runnerId":       {"Id of the runner.", "2"},
+
+	"exceptionRequestId": {"Id of the request for an exception.", "12"},
+
+	"ticketId":     {"Id of the ticket here.", "7"},
+	"documentId":   {"Id of the VEX document.", "3"},
+	"scanId":       {"Id of the scan.", "42"},
+	"connectionId": {"Id of the connection.", "3"},
+	"runId":        {"Id of the managed run.", "17"},
+	"runnerId":     {"Id of the runner.", "2"},
 
 	"savedViewId":        {"Id of the saved view.", "3"},
 	"notificationRuleId": {"Id of the notification rule.", "3"},

@@ -103,9 +103,9 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 		return newProblem(api.CodePermissionDenied, "This token has neither the scope ci nor web_api. Ask for a token that may hand in scans.", nil)
 	case !may:
 		return newProblem(api.CodePermissionDenied, "This token does not have Web API access. Ask for a token with the scope web_api.", nil)
-	case e.route.Writes && !c.caller.Has(redoubt.RoleTriager):
+	case e.route.Writes && !e.route.Asks && !c.caller.Has(redoubt.RoleTriager):
 		return newProblem(api.CodePermissionDenied, "Whoever made this token may only look. Ask an admin for the role triager to change anything.", nil)
-	case e.route.Writes && !c.caller.CanWrite():
+	case e.route.Writes && c.caller.Token.Has(redoubt.ScopeReadOnly):
 		return newProblem(api.CodePermissionDenied, "This token is read-only. Ask for a token without the scope read_only to change anything.", nil)
 	case !c.caller.Has(e.route.Role):
 		return newProblem(api.CodePermissionDenied, "Whoever made this token is no admin. Ask an admin to do this, or for the role.", nil)

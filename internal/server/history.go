@@ -35,6 +35,13 @@ func (c *call) getFindingHistory(ctx context.Context, _ *none) (*api.FindingHist
 	for _, e := range decided {
 		out.Events = append(out.Events, decidedEvent(e))
 	}
+	asked, err := c.tx.ExceptionRequestsOf(ctx, found.LineageID)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range asked {
+		out.Events = append(out.Events, askedEvents(r)...)
+	}
 	slices.SortStableFunc(out.Events, func(a, b api.FindingEvent) int { return a.At.Compare(b.At.Time) })
 	out.Others, err = c.others(ctx, view, found)
 	return out, err
@@ -104,6 +111,19 @@ func decidedEvent(e redoubt.TriageEvent) api.FindingEvent {
 		At: api.Time{Time: e.At}, Kind: "triaged", By: &api.Person{Kind: e.By.Kind, Name: e.By.Name},
 		Before: stateThen(e.Before), After: stateThen(e.After), Note: e.Note,
 	}
+}
+
+// askedEvents tell that an exception was asked for, and what became of that.
+func askedEvents(r redoubt.ExceptionRequest) []api.FindingEvent {
+	events := []api.FindingEvent{{
+		At: api.Time{Time: r.AskedAt}, Kind: "exception_asked", By: &api.Person{Kind: r.AskedBy.Kind, Name: r.AskedBy.Name}, Note: r.Reason,
+	}}
+	if r.State != redoubt.RequestOpen {
+		events = append(events, api.FindingEvent{
+			At: api.Time{Time: r.DecidedAt}, Kind: "exception_" + r.State.String(), By: &api.Person{Kind: r.DecidedBy.Kind, Name: r.DecidedBy.Name}, Note: r.Answer,
+		})
+	}
+	return events
 }
 
 func stateThen(t redoubt.Triage) *api.TriageDecision {

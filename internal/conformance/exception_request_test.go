@@ -1,0 +1,131 @@
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+// askedProjects number the projects that newFinding makes.
+var askedProjects atomic.Int64
+
+// newFinding is a finding that is open, and nobody asked about, of a project of its own.
+func (s *site) newFinding(t testing.TB) int64 {
+	t.Helper()
+	name := fmt.Sprint("acme/asked-", askedProjects.Add(1))
+	w := &world{site: s, rules: map[string]scanRule{}}
+	s.upload(t, name, "main", "full", semgrepReport(w.matches(1, 0, 1)...))
+	list := get[api.ListFindingsResponse](t, s, "findings", url.Values{"issue_type": {"sast"}, "repos": {name}})
+	return list.SASTFindings.Findings[0].ID
+}
+
+// asked names a new request for an exception for a finding.
+func (s *site) asked(t testing.TB, finding int64) map[string]string {
+	t.Helper()
+	made := post[api.ExceptionRequestResponse](t, s, "exception-requests", object{"issue_ids": []int64{finding}, "reason": "only tests"})
+	return map[string]string{"exceptionRequestId": fmt.Sprint(made.Request.ID)}
+}
+
+// exceptionRequestWrites are the writes about requests for exceptions, by their operation.
+func exceptionRequestWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
+	t.Helper()
+	code := w.allCode(t)
+	request := func(i int, verb string, body, other any) keyedWrite {
+		return keyedWrite{request{method: "POST", path: "exception-requests/" + w.asked(t, code[i].ID)["exceptionRequestId"] + "/" + verb, body: body}, other}
+	}
+	ask := func(i int) object { return object{"issue_ids": []int64{code[i].ID}, "reason": "only tests"} }
+	maps.Copy(writes, map[string]keyedWrite{
+		"askException":      {askRequest(ask(3)), ask(4)},
+		"approveException":  request(5, "approve", object{"forever": true}, object{"until": "2999-01-31"}),
+		"refuseException":   request(6, "refuse", object{"answer": "no"}, object{"answer": "never"}),
+		"withdrawException": request(7, "withdraw", nil, nil),
+	})
+}
+
+func askRequest(body object) request {
+	return request{method: "POST", path: "exception-requests", body: body}
+}
+
+// TestExceptionRequestsByAPI asks for exceptions as who may only look, decides as who may
+// triage, and holds what the gate says before and after.
+func TestExceptionRequestsByAPI(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		code := smallSite(t, s)
+		viewer, triager, other := s.as(t, "dev", redoubt.RoleViewer), s.as(t, "sec", redoubt.RoleTriager), s.as(t, "eve", redoubt.RoleViewer)
+		last := s.clock.Now().UTC().AddDate(0, 0, 30).Format(time.DateOnly)
+		ask := object{"issue_ids": []int64{code[0].ID, code[1].ID}, "reason": "only our tests call it", "until": last, "triage_reason": "false_positive"}
+		r := post[api.ExceptionRequestResponse](t, viewer, "exception-requests", ask).Request
+		if r.State != "open" || r.Project != "acme/payments" || len(r.IssueIDs) != 2 || r.Until == nil || r.DecidedAt != nil || r.AskedBy != "token:dev" {
+			t.Errorf("asked: %+v", r)
+		}
+		at := "exception-requests/" + fmt.Sprint(r.ID)
+		refused(t, viewer.send(t, askRequest(ask)), 409, api.CodeConflict)
+		refused(t, other.send(t, askRequest(ask)), 409, api.CodeConflict)
+		refused(t, viewer.send(t, request{method: "POST", path: at + "/approve", body: object{}}), 403, api.CodePermissionDenied)
+		refused(t, viewer.send(t, request{method: "POST", path: at + "/refuse", body: object{"answer": "x"}}), 403, api.CodePermissionDenied)
+		refused(t, other.send(t, request{method: "POST", path: at + "/withdraw"}), 400, api.CodeInvalidArgument)
+		for what, body := range map[string]object{
+			"no such finding":      {"issue_ids": []int64{4000000000}, "reason": "x"},
+			"a day that is over":   {"issue_ids": []int64{code[2].ID}, "reason": "x", "until": "2001-01-31"},
+			"no day":               {"issue_ids": []int64{code[2].ID}, "reason": "x", "until": "2099-02-30"},
+			"no reason":            {"issue_ids": []int64{code[2].ID}, "reason": " "},
+			"a member of no sense": {"issue_ids": []int64{code[2].ID}, "reason": "x", "untill": last},
+		} {
+			if a := viewer.send(t, askRequest(body)); a.status != 400 && a.status != 404 {
+				t.Errorf("%s: %d %s", what, a.status, a.body)
+			}
+		}
+		for _, body := range []object{{"until": last, "forever": true}, {"until": "2001-01-31"}} {
+			refused(t, triager.send(t, request{method: "POST", path: at + "/approve", body: body}), 400, api.CodeInvalidArgument)
+		}
+		state := func(state string) (ids []int64) {
+			for _, r := range get[api.ListExceptionRequestsResponse](t, triager, "exception-requests", url.Values{"state": {state}}).Requests {
+				ids = append(ids, r.ID)
+			}
+			return ids
+		}
+		if got := state("open"); !slices.Equal(got, []int64{r.ID}) {
+			t.Errorf("open are %v", got)
+		}
+		approved := post[api.ExceptionRequestResponse](t, triager, at+"/approve", object{"answer": "until the upgrade"})
+		if approved.Changed != 2 || approved.Request.State != "approved" || approved.Request.GrantedUntil == nil || approved.Request.Answer != "until the upgrade" {
+			t.Errorf("approved: %+v", approved)
+		}
+		refused(t, triager.send(t, request{method: "POST", path: at + "/approve", body: object{}}), 409, api.CodeConflict)
+		f := get[api.FindingResponse](t, s, "findings/"+fmt.Sprint(code[0].ID)).Finding
+		if f.Status != "ignored" || f.TriageReason == nil || *f.TriageReason != "false_positive" {
+			t.Errorf("the finding is %s %v", f.Status, f.TriageReason)
+		}
+		kinds := []string{}
+		for _, e := range get[api.FindingHistoryResponse](t, s, "findings/"+fmt.Sprint(code[0].ID)+"/history").Events {
+			kinds = append(kinds, e.Kind)
+		}
+		if want := []string{"found", "exception_asked", "triaged", "exception_approved"}; !slices.Equal(kinds, want) {
+			t.Errorf("the history is %q, not %q", kinds, want)
+		}
+		second := viewer.asked(t, code[2].ID)["exceptionRequestId"]
+		mine := get[api.ListExceptionRequestsResponse](t, viewer, "exception-requests", url.Values{"mine": {"true"}, "limit": {"1"}})
+		if len(mine.Requests) != 1 || fmt.Sprint(mine.Requests[0].ID) != second || mine.Cursor == "" {
+			t.Errorf("mine are %+v", mine)
+		}
+		more := get[api.ListExceptionRequestsResponse](t, viewer, "exception-requests", url.Values{"mine": {"true"}, "limit": {"1"}, "cursor": {mine.Cursor}})
+		if len(more.Requests) != 1 || more.Requests[0].ID != r.ID || more.Cursor != "" {
+			t.Errorf("and then %+v", more)
+		}
+		if got := post[api.ExceptionRequestResponse](t, viewer, "exception-requests/"+second+"/withdraw", nil).Request.State; got != "withdrawn" {
+			t.Errorf("withdrawn is %s", got)
+		}
+		third := viewer.asked(t, code[2].ID)["exceptionRequestId"]
+		refused(t, triager.send(t, request{method: "POST", path: "exception-requests/" + third + "/approve", body: object{}}), 400, api.CodeInvalidArgument) // no end is wished, and none said
+		if got := post[api.ExceptionRequestResponse](t, triager, "exception-requests/"+third+"/refuse", object{"answer": "it is reachable"}).Request; got.State != "refused" || got.Answer != "it is reachable" {
+			t.Errorf("refused is %+v", got)
+		}
+	})
+}
