@@ -27,6 +27,7 @@ type blockingPage struct {
 	Only   bool              // nothing is kept of what else it reported
 	Newer  int64             // a scan that counts by now instead, or 0
 	Types  []blockedType
+	Ask    []askForm // for all that still block and nobody asked about; none where there is nothing to ask
 	Done   *decision
 	Self   string
 	detail int // findings shown in full so far
@@ -262,5 +263,8 @@ func (req *request) fillBlocked(p *blockingPage) error {
 			p.Types = append(p.Types, blockedType{one, ids})
 		}
 	}
-	return nil
+	if p.Left > 0 && !req.viewer.May(triager) {
+		p.Ask, err = req.askAbout(ids, p.Self)
+	}
+	return err
 }

@@ -142,13 +142,13 @@ func TestABlockedBuildTellsAViewerWhomToAsk(t *testing.T) {
 	s.setMode("one", redoubt.ModeBlock)
 	s.setMode("two", redoubt.ModeBlock)
 	page := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
-	const ask, role, decide = "Fix the code and push, or ask a triager or an admin to decide.", "Your role may look, not decide.", "or decide here and start the build again"
+	const ask, role, decide = "Fix the code and push, or ask for an exception.", "Your role may look, not decide: fix it, or ask for an exception.", "or decide here and start the build again"
 	for _, c := range []struct {
 		role        redoubt.Role
 		says, lacks []string
 	}{
-		{redoubt.RoleViewer, []string{ask, role}, []string{decide, "Triage all", "<textarea", `action="/orgs/acme/triage`}},
-		{redoubt.RoleTriager, []string{decide, "Triage all 2 together", "<textarea"}, []string{ask, role}},
+		{redoubt.RoleViewer, []string{ask, role}, []string{decide, "Triage all", `name="state"`, `action="/orgs/acme/triage`}},
+		{redoubt.RoleTriager, []string{decide, "Triage all 2 together", `name="state"`}, []string{ask, role}},
 	} {
 		s.as(c.role)
 		text := s.page(page)

@@ -44,7 +44,8 @@ type findingDetail struct {
 	People   *people
 	Today    string // in UTC
 	Mine     bool
-	Ticket   *redoubt.Ticket // nil: it has none
+	Ticket   *redoubt.Ticket           // nil: it has none
+	Asked    *redoubt.ExceptionRequest // that waits to be decided; nil: none
 }
 
 // Touches says what the button does beyond the finding itself.

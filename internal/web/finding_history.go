@@ -22,6 +22,8 @@ type moment struct {
 	ScanID int64
 	Note   string
 	Other  int64 // another finding that the note is about; 0: none
+
+	Request int64 // for an exception, that it is about; 0: none
 }
 
 // past reads the history of a finding, newest first.
@@ -48,6 +50,16 @@ func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o 
 	}
 	for _, e := range trail {
 		d.History = append(d.History, triageMoment(e, people))
+	}
+	asked, err := tx.ExceptionRequestsOf(ctx, o.LineageID)
+	if err != nil {
+		return err
+	}
+	for _, r := range asked {
+		d.History = append(d.History, askedMoments(r)...)
+		if r.State == redoubt.RequestOpen {
+			d.Asked = &r
+		}
 	}
 	slices.SortStableFunc(d.History, func(a, b moment) int { return b.At.Compare(a.At) })
 	return nil
@@ -104,6 +116,23 @@ func precedentNote(state, reason string, at time.Time) string {
 		note += " on " + at.UTC().Format(time.DateOnly)
 	}
 	return note + "; this one is not, unless somebody says so"
+}
+
+// askedMoments tell that an exception was asked for, and what became of that.
+func askedMoments(r redoubt.ExceptionRequest) []moment {
+	what := "Exception asked for"
+	if day := redoubt.LastDay(r.Until); day != "" {
+		what += ", until " + day + " (UTC)"
+	}
+	asked := moment{At: r.AskedAt, Kind: "triage", What: what, By: who(r.AskedBy), Note: r.Reason, Request: r.ID}
+	if r.State == redoubt.RequestOpen {
+		return []moment{asked}
+	}
+	what = "Exception request " + r.State.String()
+	if day := redoubt.LastDay(r.Granted); day != "" {
+		what += ", until " + day + " (UTC)"
+	}
+	return []moment{asked, {At: r.DecidedAt, Kind: "triage", What: what, By: who(r.DecidedBy), Note: r.Answer, Request: r.ID}}
 }
 
 // triageMoment tells a decision, an assignment, or both.

@@ -33,6 +33,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"capital":   capital,
 		"browser":   browserName,
 		"day":       func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
+		"lastDay":   redoubt.LastDay,
 		"who":       who,
 		"reason":    reasonWord,
 		"middle":    middle,

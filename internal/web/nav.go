@@ -1,6 +1,11 @@
 package web
 
-import "github.com/redoubt/redoubt"
+import (
+	"context"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
 
 // navGroup is a block of the navigation.
 type navGroup struct {
@@ -39,24 +44,23 @@ func navTable() []navGroup {
 			{Label: "SBOM", Path: "/sbom", Section: "sbom", least: viewer},
 			{Label: "Policies", Path: "/policies", Section: "policies", least: viewer},
 			{Label: "Exceptions", Path: "/exceptions", Section: "exceptions", least: viewer},
+			{Label: "Requests", Path: "/exception-requests", Section: "exception-requests", least: viewer},
 			{Label: "VEX", Path: "/vex", Section: "vex", least: viewer},
 		}},
 		settingsNav,
 	}
 }
 
-// navigation is what a viewer sees of the table; mine is how many findings wait
-// for them.
-func navigation(org, section string, v Viewer, mine int) []navGroup {
+// navigation is what a viewer sees of the table; waiting is how much waits for them, by
+// section.
+func navigation(org, section string, v Viewer, waiting map[string]int) []navGroup {
 	var out []navGroup
 	for _, g := range navTable() {
 		shown := navGroup{Title: g.Title}
 		for _, item := range g.Items {
 			if v.May(item.least) {
 				item.Address, item.Current = org+item.Path, item.Section == section
-				if item.Section == "mine" {
-					item.Count = mine
-				}
+				item.Count = waiting[item.Section]
 				shown.Items = append(shown.Items, item)
 			}
 		}
@@ -65,4 +69,18 @@ func navigation(org, section string, v Viewer, mine int) []navGroup {
 		}
 	}
 	return out
+}
+
+// countWaiting is how much waits for the viewer, by section: findings that are theirs, and
+// for who may triage, exceptions that people asked for.
+func (req *request) countWaiting() (map[string]int, error) {
+	mine, err := req.countMine()
+	waiting := map[string]int{"mine": mine}
+	if err != nil || !req.viewer.May(triager) {
+		return waiting, err
+	}
+	return waiting, req.view(func(_ context.Context, tx *store.Tx) error {
+		waiting["exception-requests"] = tx.Deployment().OpenRequests
+		return nil
+	})
 }

@@ -91,12 +91,12 @@ func (req *request) show(status int, s pageView) error {
 	}
 	f := layoutData{pageView: s, Viewer: req.viewer, Version: req.Version, Path: req.r.URL.RequestURI()}
 	if name == "layout" || req.viewer.Deployment.ID != 0 {
-		mine, err := req.countMine()
-		if err != nil && req.r.Context().Err() == nil { // the page is worth more than the number
-			req.Logger.Warn("findings of a viewer not counted", "error", err)
+		waiting, err := req.countWaiting()
+		if err != nil && req.r.Context().Err() == nil { // the page is worth more than the numbers
+			req.Logger.Warn("what waits for a viewer is not counted", "error", err)
 		}
 		f.Org = req.to("")
-		f.Nav = navigation(f.Org, s.Section, req.viewer, mine)
+		f.Nav = navigation(f.Org, s.Section, req.viewer, waiting)
 	}
 	var buf bytes.Buffer
 	if err := t.ExecuteTemplate(&buf, name, f); err != nil {

@@ -1,0 +1,120 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/triage"
+)
+
+// askForm is an exception that somebody asks for, on its way.
+type askForm struct {
+	IDs                         []int64
+	Reason, Until, TriageReason string
+	Back                        string
+	Fault                       string
+	Findings                    []shownFinding
+	Today                       string // in UTC
+	Key                         string // tells its fields from others of the page
+}
+
+// askException asks for an exception for the findings of a form. What will not do is shown
+// with what was filled in.
+func (req *request) askException() error {
+	values, err := req.form()
+	if err != nil {
+		return err
+	}
+	form, err := req.askFormFrom(values)
+	if err != nil {
+		return err
+	}
+	var made redoubt.ExceptionRequest
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		r := redoubt.ExceptionRequest{Reason: form.Reason, AskerID: req.viewer.UserID}
+		r.TriageReason, _ = redoubt.ParseTriageReason(form.TriageReason)
+		if r.Until, err = lastDay(form.Until); err != nil {
+			return err
+		}
+		findings, err := tx.FindingsByID(ctx, form.IDs)
+		if err == nil {
+			made, err = triage.Ask(ctx, tx, r, findings)
+		}
+		return err
+	})
+	if status, why, is := refusal(err); is {
+		form.Fault = why
+		return req.showAskForm(status, form)
+	}
+	return req.then(err, "/exception-requests/"+decimal(made.ID)+"?done=asked")
+}
+
+func (req *request) askFormFrom(values url.Values) (f askForm, err error) {
+	f = askForm{
+		Reason: values.Get("reason"), Until: strings.TrimSpace(values.Get("until")), TriageReason: cmp.Or(values.Get("triage_reason"), redoubt.AcceptableRisk.String()),
+		Back: values.Get("back"), Today: req.today(), Key: "form",
+	}
+	if !req.local(f.Back) {
+		f.Back = req.to("/exception-requests")
+	}
+	picked, err := picked(redoubt.SAST, values["id"])
+	f.IDs = picked.IDs
+	return f, err
+}
+
+func (req *request) showAskForm(status int, form askForm) error {
+	view, err := req.findings()
+	if err != nil {
+		return err
+	}
+	if form.Findings, err = req.findingsByID(view, form.IDs); err != nil {
+		return err
+	}
+	return req.show(status, pageView{Template: "exception_ask", Title: "Ask for an exception", Section: "exception-requests", Data: form})
+}
+
+// MayAsk reports whether there is an exception to ask for: the finding is open.
+func (d *findingDetail) MayAsk() bool {
+	return !d.Removed && d.Status == redoubt.StatusOpen.String()
+}
+
+// AskForm asks for an exception for the finding.
+func (d *findingDetail) AskForm() askForm {
+	return askForm{IDs: []int64{d.ID}, Back: d.Own, Today: d.Today, TriageReason: redoubt.AcceptableRisk.String(), Key: decimal(d.ID)}
+}
+
+// askAbout are forms for those of some findings of a project that are open, and that no open
+// request is about: as many as one request takes in each.
+func (req *request) askAbout(ids []int64, back string) (forms []askForm, err error) {
+	var open []int64
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
+		findings, err := tx.FindingsByID(ctx, ids)
+		if err != nil {
+			return err
+		}
+		lineages := make([]int64, len(findings))
+		for i, f := range findings {
+			lineages[i] = f.LineageID
+		}
+		live, err := tx.LineagesStillOpen(ctx, lineages)
+		if err != nil {
+			return err
+		}
+		asked, err := tx.OpenExceptionRequests(ctx, lineages)
+		for _, f := range findings {
+			if asked[f.LineageID] == 0 && slices.Contains(live, f.LineageID) {
+				open = append(open, f.ID)
+			}
+		}
+		return err
+	})
+	for part := range slices.Chunk(open, redoubt.MaxRequestFindings) {
+		forms = append(forms, askForm{IDs: part, Back: back, Today: req.today(), TriageReason: redoubt.AcceptableRisk.String(), Key: "all-" + decimal(part[0])})
+	}
+	return forms, err
+}

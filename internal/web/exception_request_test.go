@@ -1,0 +1,136 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// asks asks for an exception and returns the request's id.
+func (s *site) asks(reason string, findings ...string) string {
+	s.t.Helper()
+	a := s.post("/exception-requests", url.Values{"id": findings, "reason": {reason}, "until": {"2999-01-31"}, "triage_reason": {"no_time"}})
+	id, asked := strings.CutPrefix(strings.TrimSuffix(a.Header.Get("Location"), "?done=asked"), "/orgs/acme/exception-requests/")
+	if a.StatusCode != http.StatusSeeOther || !asked {
+		s.t.Fatalf("asking: %s %s", a.Status, a.text)
+	}
+	return id
+}
+
+// waits is how many requests the navigation says wait.
+func (s *site) waits() string {
+	s.t.Helper()
+	m := regexp.MustCompile(`(?s)href="/orgs/acme/exception-requests"[^>]*>(.*?)</a>`).FindStringSubmatch(s.page("/overview"))
+	if m == nil {
+		s.t.Fatal("the navigation has no requests")
+	}
+	return regexp.MustCompile(`\d*$`).FindString(strings.TrimSpace(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m[1], " ")))
+}
+
+// A viewer asks from the panel, a triager finds the request in the queue and decides, and the
+// finding's history says all of it, without a script.
+func TestExceptionRequestsOnThePages(t *testing.T) {
+	s := demoSite(t)
+	finding := firstFinding(s)
+	if strings.Contains(s.page("/findings/"+finding), "data-ask>") {
+		t.Error("who may triage is offered to ask")
+	}
+	s.as(redoubt.RoleViewer)
+	says(t, s.page("/findings/"+finding), "data-ask>", "Ask for an exception…", `name="id" value="`+finding+`"`)
+	id := s.asks("<b>only</b> our tests", finding)
+	one := s.page("/exception-requests/" + id + "?done=asked")
+	says(t, one, "You asked for an exception", "&lt;b&gt;only&lt;/b&gt; our tests", "2999-01-31", "Won’t fix now", "Withdraw the request", "/orgs/acme/findings/"+finding)
+	checkInline(t, one)
+	if strings.Contains(one, `value="approve"`) || s.waits() != "" {
+		t.Error("a viewer is asked to decide")
+	}
+	panel := s.page("/findings/" + finding)
+	says(t, panel, "data-asked>", "Exception asked for, until 2999-01-31 (UTC)", "request "+id)
+	if strings.Contains(panel, "data-ask>") {
+		t.Error("what was asked already may be asked again")
+	}
+	again := s.post("/exception-requests", url.Values{"id": {finding}, "reason": {"kept <typed>"}})
+	if again.StatusCode != http.StatusConflict {
+		t.Errorf("asked twice: %s", again.Status)
+	}
+	says(t, again.text, "request "+id+" asks for an exception for finding "+finding+" already", "kept &lt;typed&gt;")
+	for _, form := range []url.Values{{"id": {finding}, "reason": {" "}}, {"id": {finding}, "reason": {"x"}, "until": {"soon"}}, {"id": {"x"}, "reason": {"x"}}, {"reason": {"x"}}} {
+		if a := s.post("/exception-requests", form); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%v: %s", form, a.Status)
+		}
+	}
+
+	s.as(redoubt.RoleTriager)
+	if got := s.waits(); got != "1" {
+		t.Errorf("%q wait in the navigation", got)
+	}
+	says(t, s.page("/exception-requests"), "&lt;b&gt;only&lt;/b&gt; our tests", "/orgs/acme/exception-requests/"+id)
+	says(t, s.page("/exception-requests/"+id), `name="until" value="2999-01-31"`, `value="approve"`, `value="refuse"`)
+	for want, form := range map[string]url.Values{
+		"say why":              {"do": {"refuse"}, "refusal": {" "}},
+		"is over already":      {"do": {"approve"}, "until": {"2001-01-31"}},
+		"and not both":         {"do": {"approve"}, "until": {"2999-01-31"}, "forever": {"1"}},
+		"approve or refuse it": {},
+	} {
+		if a := s.post("/exception-requests/"+id, form); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, want) {
+			t.Errorf("%v: %s %s", form, a.Status, a.text)
+		}
+	}
+	a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"until the upgrade"}})
+	if a.Header.Get("Location") != "/orgs/acme/exception-requests/"+id+"?done=approved" {
+		t.Fatalf("approving: %s %s", a.Status, a.text)
+	}
+	if a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}}); a.StatusCode != http.StatusConflict {
+		t.Errorf("approved twice: %s", a.Status)
+	}
+	says(t, s.page("/exception-requests/"+id+"?done=approved"), "Approved.", "2999-06-30", "until the upgrade")
+	says(t, s.page("/findings/"+finding), "Exception request approved, until 2999-06-30 (UTC)", "Set to ignored", "until the upgrade")
+	if got := s.waits(); got != "" {
+		t.Errorf("%q wait in the navigation", got)
+	}
+	says(t, s.page("/exception-requests"), "No requests here")
+	says(t, s.page("/exception-requests?show=all"), "/orgs/acme/exception-requests/"+id, "Approved")
+	if got := s.audited("exception_request."); strings.Join(got, " ") != "exception_request.create by user:ada exception_request.approve by user:ada" {
+		t.Errorf("in the audit log: %q", got)
+	}
+}
+
+// Whoever may only look asks for all that blocks a build from the page that says so, and what
+// is refused says why.
+func TestAskingFromTheBlockingPage(t *testing.T) {
+	s := newSite(t)
+	s.build(branchReport(s, "main", true, "old"))
+	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known from now on
+	s.setMode("one", redoubt.ModeBlock)
+	s.setMode("two", redoubt.ModeBlock)
+	page := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
+	if strings.Contains(s.page(page), "data-ask>") {
+		t.Error("who may triage is offered to ask")
+	}
+	s.as(redoubt.RoleViewer)
+	text := s.page(page)
+	says(t, text, "ask for an exception for all 2 together")
+	_, form, _ := strings.Cut(text, "data-ask>")
+	form, _, _ = strings.Cut(form, "</details>")
+	var ids []string
+	for _, m := range regexp.MustCompile(`name="id" value="(\d+)"`).FindAllStringSubmatch(form, -1) {
+		ids = append(ids, m[1])
+	}
+	if len(ids) != 2 {
+		t.Fatalf("it asks about %q", ids)
+	}
+	id := s.asks("a spike", ids...)
+	if strings.Contains(s.page(page), "data-ask>") {
+		t.Error("what was asked already may be asked again")
+	}
+	says(t, s.page("/exception-requests?show=mine"), "and 1 more")
+	s.as(redoubt.RoleTriager)
+	if a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-01-31"}}); a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("approving: %s %s", a.Status, a.text)
+	}
+	says(t, s.page(page), "A re-run will pass")
+}
