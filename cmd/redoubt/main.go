@@ -64,6 +64,7 @@ type cli struct {
 	Logout        logoutCmd        `cmd:"" group:"desk" help:"Sign out."`
 	Findings      findingsCmd      `cmd:"" group:"desk" help:"List, show and triage findings."`
 	Tickets       ticketsCmd       `cmd:"" group:"desk" help:"List tickets about findings, and make and link them."`
+	Exceptions    exceptionsCmd    `cmd:"" group:"desk" help:"Ask for exceptions, and decide about those that people asked for."`
 	Notifications notificationsCmd `cmd:"" group:"desk" help:"List, test and pause the rules by which people are told, and what they told."`
 	Projects      projectsCmd      `cmd:"" group:"desk" help:"List projects."`
 	Connections   connectionsCmd   `cmd:"" group:"desk" help:"Connect code hosts, and make projects of their repositories."`
