@@ -217,39 +217,45 @@ func (c *codeReader) snippets(places []redoubt.SnippetPlace) (list []api.Snippet
 // may be anything: links, devices, what git keeps for itself
 // and what is no text are refused.
 func (c *codeReader) read(name string) (string, error) {
+	data, err := c.readBytes(name)
+	return strings.ToValidUTF8(string(data), "\uFFFD"), err
+}
+
+// readBytes returns a file as it is stored.
+func (c *codeReader) readBytes(name string) ([]byte, error) {
 	switch {
 	case name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\x00"):
-		return "", errors.New("it is not in the checkout")
+		return nil, errors.New("it is not in the checkout")
 	case slices.ContainsFunc(strings.Split(path.Clean(name), "/"), func(part string) bool { return strings.EqualFold(part, ".git") }):
-		return "", errors.New("files of git itself are never sent")
+		return nil, errors.New("files of git itself are never sent")
 	}
 	for at := path.Clean(name); at != "."; at = path.Dir(at) { // what is committed as a link may lead anywhere in it
 		if info, err := c.root.Lstat(filepath.FromSlash(at)); err == nil && info.Mode()&os.ModeSymlink != 0 {
-			return "", errors.New("it is a link, or is in one")
+			return nil, errors.New("it is a link, or is in one")
 		}
 	}
 	info, err := c.root.Stat(filepath.FromSlash(name))
 	switch {
 	case err != nil:
-		return "", reasonOf(err)
+		return nil, reasonOf(err)
 	case !info.Mode().IsRegular():
-		return "", errors.New("it is not a file")
+		return nil, errors.New("it is not a file")
 	case info.Size() > maxCodeFile:
-		return "", fmt.Errorf("it has %d bytes; the limit is %d", info.Size(), maxCodeFile)
+		return nil, fmt.Errorf("it has %d bytes; the limit is %d", info.Size(), maxCodeFile)
 	}
 	f, err := c.root.Open(filepath.FromSlash(name))
 	if err != nil {
-		return "", reasonOf(err)
+		return nil, reasonOf(err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxCodeFile))
 	switch {
 	case err != nil:
-		return "", reasonOf(err)
+		return nil, reasonOf(err)
 	case bytes.IndexByte(data, 0) >= 0:
-		return "", errors.New("it is not text")
+		return nil, errors.New("it is not text")
 	}
-	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
+	return data, nil
 }
 
 // reasonOf is why, without the name that was said already.

@@ -106,14 +106,14 @@ func (b *besideCode) read(name string, written time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := b.reader.read(name)
+	text, err := b.reader.readBytes(name)
 	if err != nil {
 		return "", err
 	}
 	if info, err := b.reader.root.Lstat(name); err != nil || info.ModTime().After(written) {
 		return "", errors.New("the report is older than the file")
 	}
-	return text, nil
+	return string(text), nil
 }
 
 // find returns where the file is from the top of the checkout: reports name files from

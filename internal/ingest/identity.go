@@ -202,6 +202,9 @@ func (o *observer) identity(r *redoubt.Result, code redoubt.Digest) redoubt.Iden
 		d.start("own 1 code").str(o.tool, rule, r.Path, normalCode(r.Code))
 		if len(r.Code) >= cutCode { // of which the rest counts too, if it is told
 			d.str(r.CodeHash)
+			if r.CodeKey != (redoubt.Digest{}) {
+				d.digest(r.CodeKey)
+			}
 		}
 		return o.numbered(redoubt.IdentityOwn, d.sum())
 	}

@@ -185,8 +185,9 @@ func (g *gitLab) code(v *gitLabVulnerability, rule redoubt.Rule, location redoub
 	rule.IssueType = redoubt.SAST
 	res := redoubt.Result{
 		Item: v.item, Location: location, Message: cmp.Or(v.Message, v.Description, v.Name).Block(),
-		Severity: rule.Severity, Confidence: rule.Confidence, Code: v.Raw.Block(),
+		Severity: rule.Severity, Confidence: rule.Confidence,
 	}
+	res.Code, res.CodeHash = codeOf(v.Raw)
 	if v.Details.Exposure.Value != "" { // semgrep's, which does not name the package
 		reachability, ok := redoubt.ParseReachability(string(v.Details.Exposure.Value))
 		if !ok {

@@ -17,7 +17,7 @@ import (
 // MemoVersion is raised whenever anything reads a result otherwise than before: its
 // parsing, the taking out of secrets, its identity or its content. Memos of another
 // version know nothing. TestMemoVersion says when it has to be raised.
-const MemoVersion = 3
+const MemoVersion = 4
 
 // recall knows results of a file by their bytes (see redoubt.ReportMemo), and digests
 // those that it does not know, for the next memo.

@@ -173,7 +173,7 @@ func (r *sarifRun) fingerprint(res *sarifResult, out *redoubt.Result) {
 // code fills in what results about code have.
 func (r *sarifRun) code(res *sarifResult, props sarifResultProperties, out *redoubt.Result) {
 	lines := unlessGated(res.place().Physical.Region.Snippet.Text)
-	out.Code = lines.Block()
+	out.Code, out.CodeHash = codeOf(lines)
 	if r.traits.tool == "bandit" && slices.Contains(guesses, out.Rule.Name) {
 		r.secrets.hideGuess(out)
 	}

@@ -59,5 +59,6 @@ func (r *redactor) hideGuess(out *redoubt.Result) {
 	if !strings.Contains(out.Code, `"`+m[1]+`"`) && !strings.Contains(out.Code, m[0]) {
 		out.Code = ""
 	}
+	out.CodeHash = "" // of code with what is guessed
 	out.Code = quoted.ReplaceAllStringFunc(out.Code, func(s string) string { return s[:1] + redacted + s[:1] })
 }

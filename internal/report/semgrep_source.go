@@ -35,7 +35,7 @@ func newSources(read func(path string) string) *sources {
 
 // source is a file, and where its lines begin.
 type source struct {
-	text   string
+	text   string  // as it is stored, in whichever encoding: places count its bytes
 	starts []int32 // of lines, in bytes
 	marks  []int32 // characters before every markEvery-th byte, or the character that it is in
 	pieces map[[2]int]*piece
@@ -51,7 +51,7 @@ func (s *sources) file(path string) *source {
 	}
 	f = &source{pieces: map[[2]int]*piece{}}
 	if s.held < maxSources {
-		f.text = strings.ToValidUTF8(s.read(path), "\uFFFD")
+		f.text = s.read(path)
 		if len(f.text) > maxSources {
 			f.text = ""
 		}
@@ -83,8 +83,14 @@ func (f *source) index() {
 // marked is where the n-th mark is, in bytes.
 func (f *source) marked(n int) int {
 	at := n * markEvery
-	for at < len(f.text) && !utf8.RuneStart(f.text[at]) {
-		at++
+	for from := at - 1; from >= max(0, at-utf8.UTFMax+1); from-- {
+		if !utf8.RuneStart(f.text[from]) {
+			continue
+		}
+		if _, size := utf8.DecodeRuneInString(f.text[from:]); from+size > at {
+			at = from + size
+		}
+		break
 	}
 	return at
 }
@@ -162,7 +168,7 @@ func (s *sources) piece(path string, from, to semgrepPlace) *piece {
 	}
 	begin, _ := f.line(first)
 	_, stop := f.line(last)
-	lines := strings.TrimRight(f.text[begin:stop], "\r\n")
+	lines := asUTF8(strings.TrimRight(f.text[begin:stop], "\r\n"))
 	if s.cut += len(lines); lines == "" || s.cut > maxCut {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -84,7 +85,7 @@ func TestCheckoutIsReadOnce(t *testing.T) {
 func TestPlacesInLongLines(t *testing.T) {
 	var text strings.Builder
 	for i := range 9000 {
-		text.WriteString([]string{"a", "ö", "€", "𝄞", "b", "\n"}[(i*i+i/7)%6*min(1, i%97)])
+		text.WriteString([]string{"a", "ö", "€\x80\xe2", "𝄞", "b\xe9\x80", "\n"}[(i*i+i/7)%6*min(1, i%97)])
 	}
 	s := newSources(func(string) string { return text.String() })
 	f := s.file("a.js")
@@ -107,9 +108,36 @@ func TestPlacesInLongLines(t *testing.T) {
 		if got := f.place(semgrepPlace{number(line), number(column), number(len(text.String()) + 5)}); got != -1 {
 			t.Fatalf("an offset past the end is at %d", got)
 		}
-		characters, column, columnBytes = characters+1, column+1, columnBytes+len(string(r))
+		characters, column, columnBytes = characters+1, column+1, columnBytes+widthAt(text.String(), at)
 		if r == '\n' {
 			line, column, columnBytes = line+1, 1, 1
+		}
+	}
+}
+
+func widthAt(text string, at int) int {
+	_, size := utf8.DecodeRuneInString(text[at:])
+	return size
+}
+
+// TestCodeOfAnotherEncoding cuts lines out of files that are no UTF-8, as the scanner reads
+// them.
+func TestCodeOfAnotherEncoding(t *testing.T) {
+	for text, want := range map[string]string{
+		"// h\xe9\xe8lo\n/* \xe9\xe8 */ eval(b);\n":             "/* \uFFFD\uFFFD */ eval(b);",
+		"// \x93\xfa\x96{\n/* \x93\xfa\x96{ */ eval(b);\n":      "/* \uFFFD\uFFFD\uFFFD{ */ eval(b);",
+		"// \xe2\x82 \xf0\x9f\x98\n/* \xe2\x82 */ eval(b);\n":   "/* \uFFFD */ eval(b);",
+		"// \xe2\x82\n/* \xe2\x82\xac\xe2\x82 */ eval(b);\nx\n": "/* \u20ac\uFFFD */ eval(b);",
+	} {
+		at := strings.Index(text, "eval")
+		col := at - strings.Index(text, "\n")
+		data := fmt.Sprintf(`{"results":[{"check_id":"r","path":"a.js","start":{"line":2,"col":%d,"offset":%d},"end":{"line":2,"col":%d,"offset":%d},"extra":{"message":"m","severity":"ERROR","metadata":{},"fingerprint":"requires login","lines":"requires login"}}],"errors":[],"paths":{"scanned":["a.js"]}}`, col, at, col+7, at+7)
+		reports, err := Read(strings.NewReader(data), Options{Source: func(string) string { return text }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reports[0].Results[0].Code; got != want {
+			t.Errorf("%q of %q, want %q", got, text, want)
 		}
 	}
 }

@@ -223,23 +223,24 @@ type trivyCode struct {
 }
 
 // cause is the lines that are at fault, without those around them.
-func (c trivyCode) cause() string {
+func (c trivyCode) cause() read.Text {
 	var lines []string
 	for _, l := range c.Lines {
 		if l.IsCause {
 			lines = append(lines, string(l.Content))
 		}
 	}
-	return read.Text(strings.Join(lines, "\n")).Block()
+	return read.Text(strings.Join(lines, "\n"))
 }
 
 func (t *trivyTarget) misconfiguration(item string, m *trivyMisconfiguration) {
 	if m.Status == "PASS" {
 		return
 	}
+	code, hash := codeOf(m.Cause.Code.cause())
 	t.take(redoubt.Result{
 		Item: item, Location: redoubt.Location{Line: int(m.Cause.StartLine), EndLine: int(m.Cause.EndLine)},
-		Message: cmp.Or(m.Message, m.Title).Block(), Severity: severityOf(string(m.Severity)), Code: m.Cause.Code.cause(),
+		Message: cmp.Or(m.Message, m.Title).Block(), Severity: severityOf(string(m.Severity)), Code: code, CodeHash: hash,
 		Muted: m.Status == "EXCEPTION", MutedOutside: m.Status == "EXCEPTION",
 	}, redoubt.Rule{
 		Name: m.ID.Name(), IssueType: redoubt.SAST, Message: m.Description.Block(), Severity: severityOf(string(m.Severity)),

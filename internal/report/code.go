@@ -1,0 +1,18 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// codeOf returns what is kept of code that a report tells and, where that may not be all,
+// a hash of all of it, whatever its layout: what is cut off tells findings apart as well.
+func codeOf(told read.Text) (code, hash string) {
+	code = told.Block()
+	if len(code) > read.MaxBlock-utf8.UTFMax {
+		hash = codeHash(strings.Join(strings.Fields(string(told)), " "))
+	}
+	return code, hash
+}
