@@ -79,6 +79,24 @@ type Identity struct {
 	Hash Digest
 }
 
+// Coverage says how much of a finding's file the last scan that looked there could read,
+// and whether it saw the finding (semantics §4).
+type Coverage uint8
+
+// Coverages of a finding.
+const (
+	CoverageWhole   Coverage = iota // it was seen, in a file that was read as a whole
+	CoveragePartial                 // it was seen, in a file that was read in part, or by a run that failed
+	CoverageMissed                  // it was not seen, and is not known to be gone either
+)
+
+// KnownAs is how a finding is stored that a report told under another identity, which
+// the store need not hold.
+type KnownAs struct {
+	Identity Identity
+	CodeHash Digest
+}
+
 // Finding is one occurrence: a finding on one ref, as one source sees it. It is
 // the narrow row that decides and filters; the members that only readers want
 // are its body (semantics §4, §5).
@@ -113,6 +131,7 @@ type Finding struct {
 	SecretType      string // secrets only, as "AWS"
 
 	SeenByFull     bool // a full scan of this ref saw it, so no diff scan closes it
+	Coverage       Coverage
 	CreatedAt      time.Time
 	RelevantSince  time.Time // first detection or last return
 	StateUpdatedAt time.Time // zero before any change of state

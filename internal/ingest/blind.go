@@ -5,17 +5,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/redoubt/redoubt"
 )
 
 // continueBlind gives sightings that tell nothing of their code the identities of the
-// live findings that they continue: of those that are alike on the ref, if these are as
-// many, in the order of the file. A scan of all of a ref that never had anything of a
+// findings that they continue: of those that are alike and that the last scan of the ref
+// which looked at the file saw in as much of it, if these are as many, in the order of the
+// file. A scan of all of a ref that never had anything of a
 // rule in a file continues so what the primary branch has there. All else gets an
-// identity that nothing had before: it inherits from nothing that ended, was otherwise
-// many, or is told with its code (semantics §4).
+// identity that nothing had before: it inherits from nothing that ended, was missed or
+// otherwise many, or is told with its code (semantics §4).
 func (u *Upload) continueBlind(ctx context.Context, s Store, project redoubt.Project, sightings []Sighting) (err error) {
 	groups := blindGroups(sightings)
 	if len(groups) == 0 {
@@ -24,31 +26,36 @@ func (u *Upload) continueBlind(ctx context.Context, s Store, project redoubt.Pro
 	if u.rows, err = u.stored(ctx, s, project.ID); err != nil {
 		return err
 	}
-	reported := identitiesOf(sightings)
-	here := newBlindStanding(u.rows, reported)
-	if err := here.continueFormer(ctx, s, sightings); err != nil {
+	scope := scopeOf(u, sightings)
+	here := newBlindStanding(s, scope, u.rows, sightings)
+	if err := here.continueFormer(ctx, sightings); err != nil {
 		return err
 	}
 	var primary *blindStanding
+	onPrimary := func(ctx context.Context, g blindGroup) (bool, error) {
+		if primary == nil {
+			rows, err := s.Findings(ctx, project.ID, project.Primary(), u.source())
+			if err != nil {
+				return false, err
+			}
+			primary = newBlindStanding(s, scope, rows, sightings)
+		}
+		return primary.continues(ctx, g)
+	}
 	for _, g := range groups {
-		if here.continues(g) {
-			continue
+		continued, err := here.continues(ctx, g)
+		if err == nil && !continued && u.Full && u.Ref != project.Primary() && !here.known[g.place()] {
+			continued, err = onPrimary(ctx, g)
 		}
-		if u.Full && u.Ref != project.Primary() && !here.known[g.place()] {
-			if primary == nil {
-				rows, err := s.Findings(ctx, project.ID, project.Primary(), u.source())
-				if err != nil {
-					return err
-				}
-				primary = newBlindStanding(rows, reported)
-			}
-			if primary.continues(g) {
-				continue
-			}
+		if err != nil {
+			return err
 		}
-		var d digester
-		key := d.start("blind 1").str(u.Ref, u.source()).num(s.Now().UnixMicro()).digest(g[0].Finding.EdgeHash).sum()
-		here.begin(g, key)
+		if !continued {
+			var d digester
+			key := d.start("blind 1").str(u.Ref, u.source()).num(s.Now().UnixMicro()).digest(g[0].Finding.EdgeHash)
+			key.flag(g.muted())
+			here.begin(g, key.sum())
+		}
 	}
 	return nil
 }
@@ -68,55 +75,75 @@ type blindGroup []*Sighting
 
 // blindGroups lists them in the order of what they begin with.
 func blindGroups(sightings []Sighting) (list []blindGroup) {
-	at := map[redoubt.Digest]int{}
+	at := map[likeness]int{}
 	for i := range sightings {
 		s := &sightings[i]
 		if !s.blind {
 			continue
 		}
-		n, known := at[s.Finding.EdgeHash]
+		key := likenessOf(&s.Finding)
+		n, known := at[key]
 		if !known {
 			n = len(list)
-			at[s.Finding.EdgeHash], list = n, append(list, nil)
+			at[key], list = n, append(list, nil)
 		}
 		list[n] = append(list[n], s)
 	}
 	return list
 }
 
-// rulePlace is a rule in a file.
-type rulePlace struct{ rule, path string }
-
-func rulePlaceOf(f *redoubt.Finding) rulePlace { return rulePlace{f.RuleName, f.Path} }
-
-func (g blindGroup) place() rulePlace { return rulePlaceOf(&g[0].Finding) }
-
-// blindStanding is what a source has on a ref, as far as it says what blind sightings are.
-type blindStanding struct {
-	rows map[redoubt.Identity]*redoubt.Finding
-	// alike are the live findings that were told blind, by what they have in common, in
-	// the order of the file.
-	alike map[redoubt.Digest][]*redoubt.Finding
-	known map[rulePlace]bool // where there is a finding, or was one
-	// contested are places of live findings whose code is known and which the report
-	// does not tell by it: any of these may be what it tells blind.
-	contested map[rulePlace]bool
+// likeness is what those of a blind group share. What is muted in the code is counted
+// apart, since a report may leave it out.
+type likeness struct {
+	alike redoubt.Digest
+	muted bool
 }
 
-func newBlindStanding(list []redoubt.Finding, reported map[redoubt.Identity]bool) *blindStanding {
+func likenessOf(f *redoubt.Finding) likeness { return likeness{f.EdgeHash, f.State == redoubt.Muted} }
+
+func (g blindGroup) place() place { return place{g[0].Finding.RuleName, g[0].Finding.Path} }
+func (g blindGroup) muted() bool  { return g[0].Finding.State == redoubt.Muted }
+
+// blindStanding is what a source has on a ref, as far as it says what the blind sightings
+// of a scan are.
+type blindStanding struct {
+	store Store
+	scope Scope // of the scan
+	rows  map[redoubt.Identity]*redoubt.Finding
+	// alike are the live findings that were told blind and not missed, in the order of
+	// the file.
+	alike map[likeness][]*redoubt.Finding
+	known map[place]bool // where there is a finding, or was one
+	// told are live findings whose code is known, which were not missed and which the
+	// report does not tell by it: any that is as long may be what it tells blind.
+	told map[place][]*redoubt.Finding
+	// came are the keys of what the report tells by its code and was not counted there.
+	came    map[matchKey]bool
+	lengths map[int64]int // of told, by id, as far as somebody asked
+}
+
+func newBlindStanding(s Store, scope Scope, list []redoubt.Finding, sightings []Sighting) *blindStanding {
 	st := &blindStanding{
-		rows: make(map[redoubt.Identity]*redoubt.Finding, len(list)), alike: map[redoubt.Digest][]*redoubt.Finding{},
-		known: map[rulePlace]bool{}, contested: map[rulePlace]bool{},
+		store: s, scope: scope, rows: make(map[redoubt.Identity]*redoubt.Finding, len(list)), alike: map[likeness][]*redoubt.Finding{},
+		known: map[place]bool{}, told: map[place][]*redoubt.Finding{}, came: map[matchKey]bool{}, lengths: map[int64]int{},
 	}
+	reported := identitiesOf(sightings)
 	for i := range list {
 		f := &list[i]
-		st.rows[f.Identity], st.known[rulePlaceOf(f)] = f, true
+		at := place{f.RuleName, f.Path}
+		st.rows[f.Identity], st.known[at] = f, true
 		switch told := f.CodeHash != (redoubt.Digest{}); {
-		case !live(f.State) || f.Package != "":
+		case !live(f.State) || f.Package != "" || f.Coverage == redoubt.CoverageMissed:
 		case told && !reported[f.Identity]:
-			st.contested[rulePlaceOf(f)] = true
+			st.told[at] = append(st.told[at], f)
 		case !told && f.EdgeHash != (redoubt.Digest{}):
-			st.alike[f.EdgeHash] = append(st.alike[f.EdgeHash], f)
+			st.alike[likenessOf(f)] = append(st.alike[likenessOf(f)], f)
+		}
+	}
+	for i := range sightings {
+		one := &sightings[i]
+		if row := st.rows[one.Finding.Identity]; !one.blind && one.Finding.Package == "" && (row == nil || !scope.counted(row)) {
+			st.came[numberKey(&one.Finding, lengthOf(one.Result))] = true
 		}
 	}
 	for _, rows := range st.alike {
@@ -127,15 +154,39 @@ func newBlindStanding(list []redoubt.Finding, reported map[redoubt.Identity]bool
 
 // continues gives the sightings of a group the identities of the findings that they
 // continue, and reports whether they continue any.
-func (st *blindStanding) continues(g blindGroup) bool {
-	rows := st.alike[g[0].Finding.EdgeHash]
-	if len(rows) != len(g) || st.contested[g.place()] {
-		return false
+func (st *blindStanding) continues(ctx context.Context, g blindGroup) (bool, error) {
+	rows := st.alike[likenessOf(&g[0].Finding)]
+	covered := st.scope.coverage(g.place().rule, g.place().path)
+	otherwise := func(f *redoubt.Finding) bool { return f.Coverage != covered }
+	if len(rows) != len(g) || slices.ContainsFunc(rows, otherwise) {
+		return false, nil
+	}
+	if contested, err := st.contested(ctx, g); err != nil || contested {
+		return false, err
 	}
 	for i, s := range g {
 		s.Finding.Identity = rows[i].Identity
 	}
-	return true
+	return true, nil
+}
+
+// contested reports whether a group may be what is known by its code.
+func (st *blindStanding) contested(ctx context.Context, g blindGroup) (bool, error) {
+	if st.came[numberKey(&g[0].Finding, lengthOf(g[0].Result))] {
+		return true, nil
+	}
+	told := st.told[g.place()]
+	unread := slices.DeleteFunc(slices.Clone(told), func(f *redoubt.Finding) bool { _, read := st.lengths[f.ID]; return read })
+	if len(unread) > 0 {
+		lengths, err := storedLengths(ctx, st.store, unread)
+		if err != nil {
+			return false, err
+		}
+		maps.Copy(st.lengths, lengths)
+	}
+	return slices.ContainsFunc(told, func(f *redoubt.Finding) bool {
+		return st.lengths[f.ID] == lengthOf(g[0].Result) && (f.State == redoubt.Muted) == g.muted()
+	}), nil
 }
 
 // begin gives the sightings of a group identities that are made of a key.
@@ -154,7 +205,7 @@ func (st *blindStanding) begin(g blindGroup, key redoubt.Digest) {
 // continueFormer adds to what is alike the live findings of before it was stored what is,
 // where the report tells of as many of one rule, path and message, and each is as long as
 // it was.
-func (st *blindStanding) continueFormer(ctx context.Context, s Store, sightings []Sighting) error {
+func (st *blindStanding) continueFormer(ctx context.Context, sightings []Sighting) error {
 	groups, order := map[redoubt.Digest]blindGroup{}, []redoubt.Digest{}
 	for i := range sightings {
 		one := &sightings[i]
@@ -169,18 +220,21 @@ func (st *blindStanding) continueFormer(ctx context.Context, s Store, sightings 
 	for _, key := range order {
 		g := groups[key]
 		rows := st.former(g, key)
-		if len(rows) != len(g) || st.contested[g.place()] {
+		if len(rows) != len(g) {
 			continue
 		}
-		lengths, err := storedLengths(ctx, s, rows)
+		lengths, err := storedLengths(ctx, st.store, rows)
 		if err != nil {
 			return err
 		}
-		if same := slices.EqualFunc(rows, g, func(f *redoubt.Finding, one *Sighting) bool { return lengths[f.ID] == lengthOf(one.Result) }); !same {
+		same := func(f *redoubt.Finding, one *Sighting) bool {
+			return lengths[f.ID] == lengthOf(one.Result) && (f.State == redoubt.Muted) == (one.Finding.State == redoubt.Muted)
+		}
+		if !slices.EqualFunc(rows, g, same) {
 			continue
 		}
 		for i, one := range g {
-			st.alike[one.Finding.EdgeHash] = append(st.alike[one.Finding.EdgeHash], rows[i])
+			st.alike[likenessOf(&one.Finding)] = append(st.alike[likenessOf(&one.Finding)], rows[i])
 		}
 	}
 	return nil
@@ -190,7 +244,7 @@ func (st *blindStanding) continueFormer(ctx context.Context, s Store, sightings 
 func (st *blindStanding) former(g blindGroup, key redoubt.Digest) (rows []*redoubt.Finding) {
 	for n := int64(0); ; n++ {
 		f := st.rows[redoubt.NumberedIdentity(g[0].Finding.Identity.Kind, key, n)]
-		if f == nil || !live(f.State) || f.EdgeHash != (redoubt.Digest{}) {
+		if f == nil || !live(f.State) || f.EdgeHash != (redoubt.Digest{}) || f.Coverage == redoubt.CoverageMissed {
 			return rows
 		}
 		rows = append(rows, f)

@@ -141,16 +141,6 @@ func (a *application) recordOnly(ctx context.Context, scanID int64, sightings []
 	return recordAccount(ctx, a.s, a.upload, scanID, a.sum.Refusals, nil)
 }
 
-// repeat answers for an upload that is the last one again.
-func (a *application) repeat(ctx context.Context, sightings []Sighting, scanID int64) error {
-	a.sum.Repeat, a.sum.ScanID, a.sum.Outcome, a.sum.Unchanged = true, scanID, redoubt.ScanApplied, len(sightings)
-	if err := a.putVEX(ctx); err != nil { // somebody may have removed a document since
-		return err
-	}
-	_, _, err := a.separateEchoes(ctx, sightings)
-	return err
-}
-
 // observe makes of the report what can be taken of it, and tells the rest.
 func (u *Upload) observe() ([]Sighting, []redoubt.InventoryStatement, redoubt.Refusals) {
 	part := u.Ref
@@ -244,14 +234,13 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	if a.upload.Release {
 		a.upload.Report.Results = nil // sightings alone point into them
 	}
-	changes, err := Plan(stored, sightings, Facts{
-		ProjectID: a.project.ID, Ref: a.scan.Ref, Primary: a.project.Primary(), Source: a.scan.Source, ScanID: a.scan.ID,
-		Scope: scope, At: a.at(), Now: a.s.Now(), RuleIDs: ruleIDs, Release: a.upload.Release,
-		Links: NewLinks(a.project.URL, a.scan.Commit, a.scan.Ref),
-	})
+	facts := a.facts(scope, ruleIDs)
+	facts.Release = a.upload.Release
+	changes, err := Plan(stored, sightings, facts)
 	if err != nil {
 		return fmt.Errorf("plan the changes of scan %d: %w", a.scan.ID, err)
 	}
+	a.sum.Became = changes.Became
 	if err := a.settleMutes(ctx, sightings, changes.HeldMutes); err != nil {
 		return err
 	}
@@ -274,6 +263,13 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	}
 	branchScanned := a.scan.Full && !scope.Failed && strings.HasPrefix(a.scan.Ref, "refs/heads/")
 	return a.s.ScanApplied(ctx, a.project.ID, a.scan.Ref, branchScanned, a.scan.StartedAt)
+}
+
+func (a *application) facts(scope Scope, ruleIDs map[*redoubt.Rule]int64) Facts {
+	return Facts{
+		ProjectID: a.project.ID, Ref: a.scan.Ref, Primary: a.project.Primary(), Source: a.scan.Source, ScanID: a.scan.ID,
+		Scope: scope, At: a.at(), Now: a.s.Now(), RuleIDs: ruleIDs, Links: NewLinks(a.project.URL, a.scan.Commit, a.scan.Ref),
+	}
 }
 
 // follow states what the lockfiles hold, and has the advisories' findings follow

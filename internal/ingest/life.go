@@ -95,6 +95,30 @@ func (s Scope) absentState(f *redoubt.Finding) redoubt.State {
 	return f.State
 }
 
+// coverage says how much of a file the scan could read for a rule.
+func (s Scope) coverage(rule, path string) redoubt.Coverage {
+	if s.Failed || s.skipped[path] || s.unread[place{rule, path}] {
+		return redoubt.CoveragePartial
+	}
+	return redoubt.CoverageWhole
+}
+
+// counted reports whether the last scan which looked where a finding is saw it, and
+// what is like it, in as much of the file as this one.
+func (s Scope) counted(f *redoubt.Finding) bool {
+	return live(f.State) && f.Coverage == s.coverage(f.RuleName, f.Path) && (f.SeenByFull || !s.Full)
+}
+
+// misses reports whether the scan may have looked for a live finding that it did not
+// report and does not close. What a report hides because it is muted it does not miss.
+func (s Scope) misses(f *redoubt.Finding) bool {
+	switch {
+	case s.judge != nil, f.Package != "", !s.Full && f.SeenByFull, f.State == redoubt.Muted && s.hidesMuted:
+		return false
+	}
+	return (s.rules == nil || s.rules[f.RuleName]) && (s.Failed || s.searched == nil || s.searched[f.Path] || s.skipped[f.Path])
+}
+
 func (s Scope) isEcho(f *redoubt.Finding) bool {
 	_, is := s.echoes[f.Identity]
 	return is
@@ -122,3 +146,15 @@ func (s Scope) wasSearched(path string) bool { return s.searched != nil && !s.sk
 func (s Scope) isGone(path string) bool { return s.wasSearched(path) && !s.searched[path] }
 
 func live(state redoubt.State) bool { return state == redoubt.Unresolved || state == redoubt.Muted }
+
+// markMissed notes of live findings that the scan did not see them where it looked, so
+// that nothing is taken for them by its number (semantics §4).
+func (p *planner) markMissed(staying []*redoubt.Finding) {
+	for _, row := range staying {
+		if row.Coverage != redoubt.CoverageMissed && p.Scope.misses(row) {
+			next := *row
+			next.Coverage = redoubt.CoverageMissed
+			p.changes.Updated = append(p.changes.Updated, redoubt.FindingWrite{Finding: next})
+		}
+	}
+}

@@ -24,6 +24,7 @@ type matchKey struct {
 	code, pattern   redoubt.Digest
 	edges           redoubt.Digest
 	length          int
+	muted           bool
 }
 
 // keyFunc returns the key of a finding, if it takes part.
@@ -33,19 +34,32 @@ type keyFunc func(f *redoubt.Finding) (matchKey, bool)
 // are one finding (semantics §5), and returns the others too, in their order.
 //
 // Where both sides of a key count the same they pair by path, then line;
-// otherwise nobody can tell which is which, and none pairs. Stands reports whether
-// the rule of a stored finding is known to have its text still, length how long a match
-// in one line is.
-func pairUp(scope Scope, stands func(*redoubt.Finding) bool, length func(*redoubt.Finding) int, closing []*redoubt.Finding, unseen []*Sighting) (pairs []pair, _ []*redoubt.Finding, _ []*Sighting) {
-	for _, pass := range matchPasses(scope, stands, length) {
+// otherwise nobody can tell which is which, and none pairs.
+func pairUp(scope Scope, like likenesses, closing []*redoubt.Finding, unseen []*Sighting) (pairs []pair, _ []*redoubt.Finding, _ []*Sighting) {
+	for _, pass := range matchPasses(scope, like) {
 		if len(closing) == 0 || len(unseen) == 0 {
 			break
 		}
 		var found []pair
+		if pass.guess {
+			pass.uncertain = like.uncertain(scope, pairs, unseen)
+		}
 		found, closing, unseen = matchCandidates(closing, unseen, pass)
 		pairs = append(pairs, found...)
 	}
 	return pairs, closing, unseen
+}
+
+// likenesses is what passes ask of findings beside what their rows tell.
+type likenesses struct {
+	// stands reports whether the rule of a stored finding is known to have its text still.
+	stands func(*redoubt.Finding) bool
+	// length is how long a match in one line is.
+	length func(*redoubt.Finding) int
+	// owned reports whether an identity is of a lineage already.
+	owned func(redoubt.Identity) bool
+	// came are sightings of findings that were not counted where they are seen.
+	came []*Sighting
 }
 
 // matchPass is one way in which findings are alike; from is asked about what a scan
@@ -53,6 +67,9 @@ func pairUp(scope Scope, stands func(*redoubt.Finding) bool, length func(*redoub
 type matchPass struct {
 	from, to keyFunc
 	moved    bool
+	guess    bool // by the number alone
+	// uncertain are keys of which none pairs.
+	uncertain map[matchKey]bool
 }
 
 // matchPasses lists the passes, surest first: a rule that changed its text (same
@@ -63,8 +80,10 @@ type matchPass struct {
 // pattern are the same, or one side does not tell the pattern); a rule that is
 // loaded from another folder, whose name is its name's last part; a report that
 // tells less than others of its source do, as Semgrep's JSON where nobody is
-// logged in (same rule and path, and the package, or length, as many on both sides).
-func matchPasses(scope Scope, stands func(*redoubt.Finding) bool, length func(*redoubt.Finding) int) []matchPass {
+// logged in (same rule and path, and the package, or length, as many on both sides). That
+// is a guess, which leaves alone what has a lineage of its own.
+func matchPasses(scope Scope, like likenesses) []matchPass {
+	stands := like.stands
 	code := func(f *redoubt.Finding) (matchKey, bool) {
 		return matchKey{rule: f.RuleName, path: f.Path, code: f.CodeHash}, f.CodeHash != (redoubt.Digest{})
 	}
@@ -85,12 +104,43 @@ func matchPasses(scope Scope, stands func(*redoubt.Finding) bool, length func(*r
 	within := func(f *redoubt.Finding) (matchKey, bool) {
 		return matchKey{rule: f.RuleName, path: f.Path, edges: f.EdgeHash}, f.EdgeHash != (redoubt.Digest{}) && f.Identity.Kind == redoubt.IdentityMatchBased
 	}
-	passes := []matchPass{{only(code, stands, false), code, true}, {only(code, stands, true), only(code, told, false), true}, {edited, edited, true}, {within, within, false}}
+	passes := []matchPass{
+		{from: only(code, stands, false), to: code, moved: true},
+		{from: only(code, stands, true), to: only(code, told, false), moved: true},
+		{from: edited, to: edited, moved: true},
+		{from: within, to: within},
+	}
 	if scope.Full {
 		passes = append(passes, movePasses(scope)...)
 	}
-	passes = append(passes, matchPass{only(ruleNameKey, stands, false), ruleNameKey, true}, matchPass{dependency, dependency, false})
-	return append(passes, matchPass{detailKey(1, length), detailKey(0, length), false}, matchPass{detailKey(0, length), detailKey(1, length), false})
+	passes = append(passes, matchPass{from: only(ruleNameKey, stands, false), to: ruleNameKey, moved: true}, matchPass{from: dependency, to: dependency})
+	known, blind := detailKey(1, like.length), detailKey(0, like.length)
+	return append(passes, matchPass{from: only(known, scope.counted, true), to: blind, guess: true}, matchPass{from: only(blind, scope.counted, true), to: known, guess: true})
+}
+
+// uncertain are the keys of which more is seen than their number says: what has a lineage
+// of its own, and what was not counted there.
+func (l likenesses) uncertain(scope Scope, pairs []pair, unseen []*Sighting) map[matchKey]bool {
+	out := map[matchKey]bool{}
+	note := func(s *Sighting) {
+		if s.Finding.Package == "" {
+			out[numberKey(&s.Finding, lengthOf(s.Result))] = true
+		}
+	}
+	for _, s := range l.came {
+		note(s)
+	}
+	for _, p := range pairs {
+		if p.row.Path != p.sighting.Finding.Path || p.row.RuleName != p.sighting.Finding.RuleName || !scope.counted(p.row) {
+			note(p.sighting)
+		}
+	}
+	for _, s := range unseen {
+		if l.owned(s.Finding.Identity) {
+			note(s)
+		}
+	}
+	return out
 }
 
 // ruleStands reports whether the scan ran the rule of a finding in the very text
@@ -130,22 +180,33 @@ func movePasses(scope Scope) []matchPass {
 		return func(f *redoubt.Finding) bool { return a(f) && b(f) }
 	}
 	return []matchPass{
-		{moved(gone, true), moved(every, true), true},
-		{moved(both(gone, silent), false), moved(told, false), true},
-		{moved(both(gone, told), false), moved(silent, false), true},
+		{from: moved(gone, true), to: moved(every, true), moved: true},
+		{from: moved(both(gone, silent), false), to: moved(told, false), moved: true},
+		{from: moved(both(gone, told), false), to: moved(silent, false), moved: true},
 	}
 }
 
 // detailKey is the key of findings of which something is known (1), or of
 // whose code nothing is (0). Dependencies have a key of their own. Lines are no
-// part: what is put above another one may have its line.
+// part: what is put above another one may have its line. What is muted is counted apart,
+// for a report may leave it out.
 func detailKey(much int, length func(*redoubt.Finding) int) keyFunc {
 	return func(f *redoubt.Finding) (matchKey, bool) {
 		if f.Package != "" || min(detailLevel(f), 1) != much {
 			return matchKey{}, false
 		}
-		return matchKey{rule: f.RuleName, path: f.Path, length: length(f)}, true
+		return numberKey(f, length(f)), true
 	}
+}
+
+// numberKey is what findings share that are told from one another by their number alone.
+func numberKey(f *redoubt.Finding, length int) matchKey {
+	return matchKey{rule: f.RuleName, path: f.Path, length: length, muted: f.State == redoubt.Muted}
+}
+
+func (p *planner) likenesses(unseen []*Sighting) likenesses {
+	owned := func(id redoubt.Identity) bool { return p.lineages.of(id) != 0 }
+	return likenesses{stands: p.ruleStands, length: p.lengths(unseen), owned: owned, came: p.came}
 }
 
 // lengths returns how long the matches are that a scan sees first and those that it would
@@ -184,16 +245,15 @@ func ruleNameKey(f *redoubt.Finding) (matchKey, bool) {
 // pairRenamedRules pairs findings that a full scan leaves alone, because it names the
 // rules that ran and theirs is not among them, with those of a rule that ran
 // and is the same from another folder.
-func (s Scope) pairRenamedRules(staying []*redoubt.Finding, unseen []*Sighting) (pairs []pair, others []*Sighting) {
+func (s Scope) pairRenamedRules(staying []*redoubt.Finding, unseen []*Sighting) (pairs []pair, _ []*redoubt.Finding, _ []*Sighting) {
 	if !s.Full || s.Failed {
-		return nil, unseen
+		return nil, staying, unseen
 	}
 	searched := func(f *redoubt.Finding) (matchKey, bool) {
 		like, ok := ruleNameKey(f)
 		return like, ok && !s.ruleRan(f.RuleName) && s.lookedFor(f)
 	}
-	pairs, _, others = matchCandidates(staying, unseen, matchPass{searched, ruleNameKey, true})
-	return pairs, others
+	return matchCandidates(staying, unseen, matchPass{from: searched, to: ruleNameKey, moved: true})
 }
 
 // lastPart is the name of a rule without the folders that it was loaded from.
@@ -228,7 +288,7 @@ func matchCandidates(closing []*redoubt.Finding, unseen []*Sighting, by matchPas
 	for _, row := range closing { // in the order of rows, not of the map
 		like, ok := by.from(row)
 		if g := groups[like]; ok && g != nil {
-			if len(g.rows) == len(g.sightings) {
+			if len(g.rows) == len(g.sightings) && !by.uncertain[like] {
 				pairs = append(pairs, g.pairs(by.moved)...)
 			}
 			delete(groups, like)

@@ -19,7 +19,7 @@ func alike(id int64, line int, kind redoubt.IdentityKind, code, pattern, edges s
 		return d
 	}
 	return redoubt.Finding{
-		ID: id, RuleName: "rules.eqeq", Path: "a.py", Line: line, IssueType: redoubt.SAST,
+		ID: id, RuleName: "rules.eqeq", Path: "a.py", Line: line, IssueType: redoubt.SAST, SeenByFull: true, State: redoubt.Unresolved,
 		Identity: redoubt.Identity{Kind: kind, Hash: redoubt.Digest{byte(id), byte(line)}}, CodeHash: digest(code), PatternHash: digest(pattern), EdgeHash: digest(edges),
 	}
 }
@@ -69,9 +69,13 @@ func TestPairUp(t *testing.T) {
 		}
 		var unseen []*Sighting
 		for _, f := range c.unseen {
-			unseen = append(unseen, &Sighting{Finding: f})
+			unseen = append(unseen, &Sighting{Result: &redoubt.Result{Location: redoubt.Location{Line: 1, EndLine: 1, Column: 1, EndColumn: 1 + f.Line/100}}, Finding: f})
 		}
-		pairs, left, alone := pairUp(c.scope, func(*redoubt.Finding) bool { return c.stands }, func(f *redoubt.Finding) int { return f.Line / 100 }, rows, unseen)
+		like := likenesses{
+			stands: func(*redoubt.Finding) bool { return c.stands }, length: func(f *redoubt.Finding) int { return f.Line / 100 },
+			owned: func(redoubt.Identity) bool { return false },
+		}
+		pairs, left, alone := pairUp(c.scope, like, rows, unseen)
 		if got := shownPairs(pairs); got != c.want || len(left)+len(pairs) != len(rows) || len(alone)+len(pairs) != len(unseen) {
 			t.Errorf("%s: %q, want %q; %d and %d stay alone", name, got, c.want, len(left), len(alone))
 		}
@@ -106,14 +110,14 @@ func TestPairRenamedRules(t *testing.T) {
 		"one that passed the file over": {Scope{Full: true, rules: map[string]bool{"rules.eqeq": true}, searched: map[string]bool{"b.py": true}, skipped: map[string]bool{"a.py": true}}, ""},
 	} {
 		seen := &Sighting{Finding: alike(0, 9, redoubt.IdentityMatchBased, "x", "-", "-")}
-		pairs, others := c.scope.pairRenamedRules([]*redoubt.Finding{&row}, []*Sighting{seen})
+		pairs, _, others := c.scope.pairRenamedRules([]*redoubt.Finding{&row}, []*Sighting{seen})
 		if got := shownPairs(pairs); got != c.want || len(others)+len(pairs) != 1 {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 	silent := alike(1, 3, redoubt.IdentityOwn, "-", "-", "-")
 	scope := Scope{Full: true, rules: map[string]bool{}, searched: map[string]bool{"a.py": true}}
-	if pairs, _ := scope.pairRenamedRules([]*redoubt.Finding{&silent}, []*Sighting{{Finding: silent}}); len(pairs) > 0 {
+	if pairs, _, _ := scope.pairRenamedRules([]*redoubt.Finding{&silent}, []*Sighting{{Finding: silent}}); len(pairs) > 0 {
 		t.Error("what tells no code pairs by its rule's name")
 	}
 }

@@ -58,6 +58,8 @@ type Changes struct {
 	Reported  []int64 // findings that the report holds and that are not muted
 	// HeldMutes tells of each mute that was proposed whether it holds.
 	HeldMutes map[redoubt.Identity]bool
+	// Became tells of what the report names otherwise than it is stored what that is.
+	Became map[redoubt.Identity]redoubt.KnownAs
 }
 
 // Plan decides the life of findings (semantics §5): which of the report's
@@ -115,6 +117,7 @@ type planner struct {
 	handedOver map[int64]bool // findings that a scanner hands over in this very commit
 	bodies     map[int64]redoubt.FindingWrite
 	beside     beside
+	came       []*Sighting         // known findings that were not counted where they are seen
 	served     map[int64]bool      // rules that the scan ran, where their text is known
 	added      []*Sighting         // of changes.Added
 	reopened   map[int64]bool      // findings that came back
@@ -127,6 +130,9 @@ type planner struct {
 // lineage, or because it is paired.
 func (p *planner) matchExisting(known pair) {
 	row, s := known.row, known.sighting
+	if !p.Scope.counted(row) || row.Path != s.Finding.Path || row.RuleName != s.Finding.RuleName || row.State != s.Finding.State {
+		p.came = append(p.came, s)
+	}
 	next := p.updatedRow(row, s)
 	if s.Proposed {
 		next.State, p.proposed[row.ID] = p.proposedState(row, s.Finding.Identity), s
@@ -156,6 +162,12 @@ func (p *planner) matchExisting(known pair) {
 	}
 	p.recordMuting(row, &next)
 	p.link(row, s)
+	if id := s.Finding.Identity; id != next.Identity {
+		if p.changes.Became == nil {
+			p.changes.Became = map[redoubt.Identity]redoubt.KnownAs{}
+		}
+		p.changes.Became[id] = redoubt.KnownAs{Identity: next.Identity, CodeHash: next.CodeHash}
+	}
 	if next.State == redoubt.Unresolved {
 		p.changes.Reported = append(p.changes.Reported, row.ID)
 	}
@@ -216,6 +228,9 @@ func (p *planner) updatedRow(row *redoubt.Finding, s *Sighting) redoubt.Finding 
 		next.Severity = row.Severity // which the advisories may have told: see Store.Supplement
 	}
 	next.SeenByFull = row.SeenByFull || p.Scope.Full
+	if next.Package == "" {
+		next.Coverage = p.Scope.coverage(next.RuleName, next.Path)
+	}
 	if next.PatternHash == (redoubt.Digest{}) && next.Identity == row.Identity {
 		next.PatternHash = row.PatternHash // which is the same and was not told
 	}
@@ -239,11 +254,12 @@ func (p *planner) closeAbsent(missing []*redoubt.Finding, unseen []*Sighting) {
 			staying = append(staying, row)
 		}
 	}
-	pairs, closing, unseen := pairUp(p.Scope, p.ruleStands, p.lengths(unseen), closing, unseen)
-	renamed, unseen := p.Scope.pairRenamedRules(staying, unseen)
+	pairs, closing, unseen := pairUp(p.Scope, p.likenesses(unseen), closing, unseen)
+	renamed, staying, unseen := p.Scope.pairRenamedRules(staying, unseen)
 	for _, pair := range slices.Concat(pairs, renamed) {
 		p.matchExisting(pair)
 	}
+	p.markMissed(staying)
 	for _, row := range closing {
 		p.closeFinding(row, redoubt.Fixed, redoubt.EventFixed, ItemClosed)
 	}

@@ -62,6 +62,10 @@ type Summary struct {
 	// source says, of which it has none itself (semantics §15).
 	Echoes []redoubt.Identity
 
+	// Became tells of findings that the upload names otherwise than they are stored what
+	// they are, as where it tells nothing of their code.
+	Became map[redoubt.Identity]redoubt.KnownAs
+
 	Lockfiles           int      // stated by the upload
 	DependenciesAdded   int      // rows of the inventory that came
 	DependenciesRemoved int      // and went, in lockfiles stated anew or dropped

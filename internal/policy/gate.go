@@ -22,8 +22,9 @@ type Sighting struct {
 	// Proposed says that it is muted, if it is, by what was known of it and not by
 	// this report (semantics §12): a scan that counts tells.
 	Proposed bool
-	advised  bool          // it is the advisories', and no scanner's
-	stored   redoubt.State // once the scan is applied; 0 where the ref does not have it
+	told     redoubt.Identity // by the scan, where it is stored under another one
+	advised  bool             // it is the advisories', and no scanner's
+	stored   redoubt.State    // once the scan is applied; 0 where the ref does not have it
 }
 
 // Verdict is what the gate answers.

@@ -191,6 +191,19 @@ func (j *Judge) Without(ids []redoubt.Identity) {
 	j.sightings = slices.DeleteFunc(j.sightings, func(s Sighting) bool { return repeated[s.Finding.Identity] })
 }
 
+// Rename has findings judged as what they are stored as: the scan may name them otherwise,
+// and under its names nothing is known of them.
+func (j *Judge) Rename(became map[redoubt.Identity]redoubt.KnownAs) {
+	for _, list := range [][]Sighting{j.sightings, j.others} {
+		for i := range list {
+			f := &list[i].Finding
+			if is, otherwise := became[f.Identity]; otherwise {
+				list[i].told, f.Identity, f.CodeHash = f.Identity, is.Identity, is.CodeHash
+			}
+		}
+	}
+}
+
 // Advise tells what the advisories say of the lockfiles that the scan itself states.
 // It counts where the scan is recorded only: those in force are of another commit.
 func (j *Judge) Advise(own []Sighting) { j.own = own }

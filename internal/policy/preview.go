@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -10,7 +11,7 @@ import (
 // Preview is what the gate says to a scan, with what it says it of.
 type Preview struct {
 	Verdict
-	// Judged has all that the scan reports, each with its lineage's triage and
+	// Judged has all that the scan reports by its own identities, each with its lineage's triage and
 	// whether the primary branch has it, whether a policy fails builds on it or not.
 	Judged map[redoubt.Identity]Sighting
 }
@@ -30,6 +31,9 @@ func (p *Previewer) Advise(own []Sighting) { p.judge.Advise(own) }
 // Without is that of Judge.
 func (p *Previewer) Without(ids []redoubt.Identity) { p.judge.Without(ids) }
 
+// Rename is that of Judge.
+func (p *Previewer) Rename(became map[redoubt.Identity]redoubt.KnownAs) { p.judge.Rename(became) }
+
 // Preview judges once the scan is applied, in a transaction that need not be
 // committed. What the gate judges it judges alone, so that its verdict is what
 // Verdict says.
@@ -46,7 +50,7 @@ func (p *Previewer) Preview(ctx context.Context, outcome redoubt.ScanOutcome) (P
 	}
 	out := Preview{Judged: make(map[redoubt.Identity]Sighting, len(judged)+len(others))}
 	for _, s := range slices.Concat(judged, others) {
-		out.Judged[s.Finding.Identity] = s
+		out.Judged[cmp.Or(s.told, s.Finding.Identity)] = s
 	}
 	if !outcome.Recorded() || p.judge.scan.Ref != p.judge.primary {
 		out.Verdict = p.judge.verdict(judged, outcome)

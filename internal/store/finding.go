@@ -30,15 +30,27 @@ const (
 	flagProOnly
 	flagHistorical
 	flagSeenByFull
+	flagPartial
+	flagMissed
 )
 
 func findingFlags(f *redoubt.Finding) (bits int64) {
-	for i, set := range []bool{f.Malicious, f.ProOnly, f.Historical, f.SeenByFull} {
+	for i, set := range []bool{f.Malicious, f.ProOnly, f.Historical, f.SeenByFull, f.Coverage == redoubt.CoveragePartial, f.Coverage == redoubt.CoverageMissed} {
 		if set {
 			bits |= 1 << i
 		}
 	}
 	return bits
+}
+
+func coverageOf(flags int64) redoubt.Coverage {
+	switch {
+	case flags&flagMissed != 0:
+		return redoubt.CoverageMissed
+	case flags&flagPartial != 0:
+		return redoubt.CoveragePartial
+	}
+	return redoubt.CoverageWhole
 }
 
 // findingValues are the values of findingColumns.
@@ -60,6 +72,7 @@ func findingFields(f *redoubt.Finding) []any {
 		}
 		f.Malicious, f.ProOnly = bits&flagMalicious != 0, bits&flagProOnly != 0
 		f.Historical, f.SeenByFull = bits&flagHistorical != 0, bits&flagSeenByFull != 0
+		f.Coverage = coverageOf(bits)
 		return nil
 	})
 	return []any{

@@ -140,6 +140,10 @@ func sourceOf(u Upload) string {
 // live is the life of the findings of a stream through one applied scan.
 func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sighting, order []string, a *Answer) {
 	before := m.remember()
+	for id, one := range seen {
+		one.Coverage, one.ByFull = covered(u, one), u.Full
+		seen[id] = one
+	}
 	seen, order = m.continueBlind(s, u, seen, order)
 	is := map[*Finding]string{} // the identity under which each is seen
 	decided := map[*Finding]bool{}
@@ -170,14 +174,20 @@ func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sightin
 			fresh = slices.DeleteFunc(fresh, func(id string) bool { return id == pair.identity })
 		}
 	}
-	take(pairs(closing, fresh, seen, ways(u)))
+	var came []Sighting
+	for f, id := range is {
+		if !f.counted(u) || !place(f.Sighting, seen[id]) || f.State != seen[id].State {
+			came = append(came, seen[id])
+		}
+	}
+	take(m.pairs(closing, fresh, seen, ways(u), came, u))
 	var staying []*Finding
 	for _, f := range s.Findings {
 		if is[f] == "" && alive(f) && u.Full && !u.Report.Failed && !closes(u, f) && !out(u, f) && told(u, f) && !ran(u, f) {
 			staying = append(staying, f)
 		}
 	}
-	take(pairs(staying, fresh, seen, []way{{true, sameRuleOfAFolder}}))
+	take(m.pairs(staying, fresh, seen, []way{{true, false, sameRuleOfAFolder}}, nil, u))
 	var back []*Finding
 	for _, f := range s.Findings {
 		if is[f] == "" {
@@ -218,6 +228,9 @@ func (m *Model) absent(f *Finding, u Upload, now time.Time, closed bool, a *Answ
 		a.Removed++
 	default:
 		a.Happened[f.Serial] = "passed over"
+		if f.Package == "" && mayHaveLooked(u, f) && (f.State != redoubt.Muted || !u.Report.HidesMuted) {
+			f.Coverage = "missed"
+		}
 	}
 }
 
@@ -237,6 +250,7 @@ func (m *Model) again(of *Stream, f *Finding, then memory, u Upload, now time.Ti
 	less := s.Tells < was.Tells
 	returned := !alive(f)
 	f.Sighting, f.SeenByFull = s, f.SeenByFull || u.Full
+	f.ByFull = f.SeenByFull
 	if s.Pattern == "" && id == f.Identity || less {
 		f.Pattern = was.Pattern
 	}

@@ -45,15 +45,30 @@ type paired struct {
 // way is one in which findings are alike.
 type way struct {
 	moved bool
+	guess bool // by their number alone: none where one more is there that is somebody's, or was not counted
 	alike func(old, now Sighting) bool
 }
 
 // pairs: what agrees in a way, and counts the same on both sides. The ways come
 // one after the other; each sees what those before it left.
-func pairs(closing []*Finding, fresh []string, seen map[string]Sighting, ways []way) map[*Finding]paired {
+func (m *Model) pairs(closing []*Finding, fresh []string, seen map[string]Sighting, ways []way, came []Sighting, u Upload) map[*Finding]paired {
 	out, used := map[*Finding]paired{}, map[string]bool{}
-	pass := func(moved bool, alike func(old, now Sighting) bool) {
-		found := map[*Finding]string{}
+	// more: there is one that the number does not count.
+	more := func(like Sighting) bool {
+		for _, id := range fresh {
+			if m.Lineages[id] != nil && !used[id] && like.number(seen[id]) {
+				return true
+			}
+		}
+		for f, pair := range out {
+			if (!place(f.Sighting, seen[pair.identity]) || !f.counted(u)) && like.number(seen[pair.identity]) {
+				return true
+			}
+		}
+		return slices.ContainsFunc(came, like.number)
+	}
+	pass := func(w way) {
+		alike, found := w.alike, map[*Finding]string{}
 		for _, f := range closing {
 			var olds []*Finding
 			var news []string
@@ -71,7 +86,7 @@ func pairs(closing []*Finding, fresh []string, seen map[string]Sighting, ways []
 					olds = append(olds, g)
 				}
 			}
-			if len(olds) != len(news) {
+			if len(olds) != len(news) || w.guess && more(seen[news[0]]) {
 				continue
 			}
 			slices.SortFunc(olds, func(a, b *Finding) int {
@@ -83,11 +98,11 @@ func pairs(closing []*Finding, fresh []string, seen map[string]Sighting, ways []
 			found[f] = news[slices.Index(olds, f)]
 		}
 		for f, id := range found {
-			out[f], used[id] = paired{id, moved}, true
+			out[f], used[id] = paired{id, w.moved}, true
 		}
 	}
 	for _, w := range ways {
-		pass(w.moved, w.alike)
+		pass(w)
 	}
 	return out
 }
@@ -100,7 +115,7 @@ func sameRuleOfAFolder(a, b Sighting) bool {
 }
 
 func ways(u Upload) (out []way) {
-	pass := func(moved bool, alike func(old, now Sighting) bool) { out = append(out, way{moved, alike}) }
+	pass := func(moved bool, alike func(old, now Sighting) bool) { out = append(out, way{moved, false, alike}) }
 	pass(true, func(a, b Sighting) bool { return place(a, b) && code(a, b) })
 	pass(false, func(a, b Sighting) bool { return place(a, b) && a.Edges != "" && a.Edges == b.Edges })
 	if u.Full {
@@ -111,11 +126,15 @@ func ways(u Upload) (out []way) {
 	}
 	pass(true, sameRuleOfAFolder)
 	pass(false, func(a, b Sighting) bool { return place(a, b) && a.Package != "" && a.Package == b.Package })
-	silent := func(a, b Sighting) bool {
-		return place(a, b) && a.Package+b.Package == "" && a.Tells > 0 && b.Tells == 0 && a.Length == b.Length
+	guess := func(told, silent func(old, now Sighting) Sighting) {
+		out = append(out, way{false, true, func(a, b Sighting) bool {
+			return place(a, b) && a.Package+b.Package == "" && told(a, b).Tells > 0 && silent(a, b).Tells == 0 && a.Length == b.Length &&
+				a.State == b.State && a.Coverage == "" && a.ByFull == u.Full
+		}})
 	}
-	pass(false, func(a, b Sighting) bool { return silent(a, b) })
-	pass(false, func(a, b Sighting) bool { return silent(b, a) })
+	old, now := func(a, _ Sighting) Sighting { return a }, func(_, b Sighting) Sighting { return b }
+	guess(old, now)
+	guess(now, old)
 	return out
 }
 

@@ -36,6 +36,20 @@ func told(u Upload, f *Finding) bool {
 	return (u.Report.Searched != nil || u.DeclaredFull) && !slices.Contains(u.Report.Skipped, f.Path)
 }
 
+// covered: how much of the file the scan could read.
+func covered(u Upload, s Sighting) string {
+	if u.Report.Failed || slices.Contains(u.Report.Skipped, s.Path) {
+		return "partly"
+	}
+	return ""
+}
+
+// mayHaveLooked: nothing says that the rule did not run or the file was not read.
+func mayHaveLooked(u Upload, f *Finding) bool {
+	path := u.Report.Failed || u.Report.Searched == nil && !u.DeclaredFull || !gone(u, f.Path)
+	return (u.Report.RulesRun == nil || rulesOf(u)[f.Rule]) && path && (u.Full || !f.SeenByFull)
+}
+
 func rulesOf(u Upload) map[string]bool {
 	out := map[string]bool{}
 	for _, r := range u.Report.RulesRun {

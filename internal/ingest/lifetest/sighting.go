@@ -16,7 +16,9 @@ type Sighting struct {
 
 	Line, Length int // length is 0 where it is in several lines, or not told
 	State        redoubt.State
-	Tells        int // 2 the scanner's own id, 1 the code, 0 neither
+	Tells        int    // 2 the scanner's own id, 1 the code, 0 neither
+	Coverage     string // of its file: all was "", some was "partly"; "missed" where the last that looked did not see it
+	ByFull       bool   // a full scan saw it
 }
 
 // sightings names what a report sees, by identity, and the identities in the

@@ -1,0 +1,197 @@
+package ingest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// lookStep is a scan of a file of calls, which tells some of them, in one of the ways in
+// which reports look.
+type lookStep struct {
+	ref   string
+	calls string // those of the file, a line each: a letter, and * after what is ignored then, ~ after what nosemgrep mutes; upper case is longer
+	sees  string // those that the report tells; all where it is empty
+	told  string // those whose code it tells
+	look  string // "": all was read; else one of: partly, failed, lists nothing, hides muted, diff, other rule
+	want  string // what it tells, each with * where it is ignored then
+	live  int    // findings of the ref then; not looked at where it is 0
+}
+
+// TestBlindReportsCountWhatTheLastOneSaw: E, F and G are never decided on, so they are open
+// whatever was not read, not closed, or not told.
+func TestBlindReportsCountWhatTheLastOneSaw(t *testing.T) {
+	const main, dev = "main", "dev"
+	for name, steps := range map[string][]lookStep{
+		"a call is put in where a part was not read": {
+			{ref: main, calls: "a*b*", want: "a*b*"}, {ref: main, calls: "ab", sees: "a", look: "partly", want: "a", live: 3}, {ref: main, calls: "eab", want: "eab", live: 3},
+		},
+		"on the branch of it": {
+			{ref: main, calls: "a*b*", want: "a*b*"}, {ref: main, calls: "ab", sees: "a", look: "partly", want: "a"}, {ref: dev, calls: "eab", want: "eab"},
+		},
+		"nothing closes": {
+			{ref: main, calls: "a*", look: "lists nothing", want: "a*"},
+			{ref: main, calls: "ea", look: "lists nothing", want: "ea", live: 3},
+			{ref: dev, calls: "fea", look: "lists nothing", want: "fea"},
+			{ref: main, calls: "fea", look: "lists nothing", want: "fea"},
+		},
+		"a rule gave up while it came": {{ref: main, calls: "a*", want: "a*"}, {ref: main, calls: "ea", look: "partly", want: "ea"}, {ref: main, calls: "fea", want: "fea"}},
+		"a run failed while it came":   {{ref: main, calls: "a*", want: "a*"}, {ref: main, calls: "ea", look: "failed", want: "ea"}, {ref: main, calls: "fea", want: "fea"}},
+		"a part was read, and it comes where that is": {
+			{ref: main, calls: "a*", want: "a*"}, {ref: main, calls: "ea", sees: "e", look: "partly", want: "e"},
+		},
+		"the rest is read then":      {{ref: main, calls: "ab", sees: "a", look: "partly", want: "a"}, {ref: main, calls: "a*b", sees: "a", look: "partly", want: "a*"}, {ref: main, calls: "e", want: "e"}},
+		"muted is hidden then":       {{ref: main, calls: "a~b*", want: "ab*"}, {ref: main, calls: "a~be", sees: "be", look: "hides muted", want: "be"}},
+		"muted is hidden, the same":  {{ref: main, calls: "a~b*", want: "ab*"}, {ref: main, calls: "a~b", sees: "b", look: "hides muted", want: "b*", live: 2}, {ref: main, calls: "a~b", want: "ab*", live: 2}},
+		"muted is told first":        {{ref: main, calls: "a~b*", sees: "b", look: "hides muted", want: "b*"}, {ref: main, calls: "a~b", want: "ab*"}},
+		"muted is told with code":    {{ref: main, calls: "a~b*", sees: "b", look: "hides muted", want: "b*"}, {ref: main, calls: "a~b", told: "ab", want: "ab*"}},
+		"muted, then code and a new": {{ref: main, calls: "a~b*", want: "ab*"}, {ref: main, calls: "be", told: "be", want: "be"}},
+		"a file that is never read whole": {
+			{ref: main, calls: "a*b*", want: "a*b*"},
+			{ref: main, calls: "abe", look: "partly", want: "abe", live: 5},
+			{ref: main, calls: "-abe", look: "partly", want: "abe", live: 5},
+			{ref: main, calls: "--a*be", look: "partly", want: "a*be", live: 5},
+			{ref: main, calls: "---abe", look: "partly", want: "a*be", live: 5},
+			{ref: main, calls: "abe", want: "abe", live: 3},
+		},
+		"another rule looked between":  {{ref: main, calls: "a*", want: "a*"}, {ref: main, calls: "a", sees: "-", look: "other rule", want: ""}, {ref: main, calls: "-a", want: "a*"}},
+		"missed, then code of as many": {{ref: main, calls: "a*b*", want: "a*b*"}, {ref: main, calls: "ab", sees: "a", look: "partly", want: "a"}, {ref: main, calls: "efg", told: "efg", want: "efg"}},
+		"code is missed, then blind":   {{ref: main, calls: "a*b*", told: "ab", want: "a*b*"}, {ref: main, calls: "abe", sees: "e", told: "e", look: "partly", want: "e"}, {ref: main, calls: "efg", want: "efg"}},
+		"code is not read, blind and blind": {
+			{ref: main, calls: "a*b*", told: "ab", want: "a*b*"},
+			{ref: main, calls: "ab", look: "partly", want: "ab", live: 4},
+			{ref: main, calls: "a*b", look: "partly", want: "a*b", live: 4},
+			{ref: main, calls: "-ab", look: "partly", want: "a*b", live: 4},
+		},
+		"code was read in part, then blind": {{ref: main, calls: "a*b", sees: "a", told: "a", look: "partly", want: "a*"}, {ref: main, calls: "e", want: "e"}},
+		"code of what a diff scan told":     {{ref: main, calls: "", want: ""}, {ref: dev, calls: "ab*", sees: "b", told: "b", look: "diff", want: "b*"}, {ref: dev, calls: "e", want: "e"}},
+		"another one is known by its code, of another length": {
+			{ref: main, calls: "aC", told: "aC", want: "aC"}, {ref: main, calls: "eaC", want: "eaC"}, {ref: main, calls: "ea*C", want: "ea*C"}, {ref: main, calls: "-eaC", want: "ea*C"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			for i, step := range steps {
+				got, live := step.apply(t, m)
+				if got != step.want || step.live != 0 && live != step.live {
+					t.Fatalf("scan %d is %q with %d live, want %q with %d", i+1, got, live, step.want, step.live)
+				}
+			}
+		})
+	}
+}
+
+// TestAGuessJoinsNoLineages: code that is a finding of its own somewhere is that, whatever
+// the number of those that were told without code.
+func TestAGuessJoinsNoLineages(t *testing.T) {
+	const main, dev = "main", "dev"
+	for name, steps := range map[string][]lookStep{
+		"one": {{ref: main, calls: "a", told: "a", want: "a"}, {ref: dev, calls: "e*", want: "e*"}, {ref: dev, calls: "a", told: "a", want: "a", live: 1}, {ref: main, calls: "a", told: "a", want: "a"}},
+		"two": {{ref: main, calls: "ab", told: "ab", want: "ab"}, {ref: dev, calls: "e*f*", want: "e*f*"}, {ref: dev, calls: "ab", told: "ab", want: "ab", live: 2}, {ref: main, calls: "ab", told: "ab", want: "ab"}},
+		"one of two": {
+			{ref: main, calls: "a", told: "a", want: "a"}, {ref: dev, calls: "ef*", want: "ef*"}, {ref: dev, calls: "ga", told: "ga", want: "ga"}, {ref: main, calls: "a", told: "a", want: "a"},
+		},
+		"none": {{ref: main, calls: "", want: ""}, {ref: dev, calls: "a*", want: "a*"}, {ref: dev, calls: "a", told: "a", want: "a*"}, {ref: main, calls: "a", told: "a", want: "a*"}},
+	} {
+		for _, secrets := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " secrets ", secrets), func(t *testing.T) {
+				m := newMemory()
+				for i, step := range steps {
+					if got, live := step.upload(t, m, secrets); got != step.want || step.live != 0 && live != step.live {
+						t.Fatalf("scan %d is %q with %d live, want %q with %d", i+1, got, live, step.want, step.live)
+					}
+				}
+			})
+		}
+	}
+}
+
+func (step lookStep) apply(t *testing.T, m *memory) (got string, live int) {
+	t.Helper()
+	return step.upload(t, m, false)
+}
+
+// upload scans the calls and decides what the step ignores. It returns how what it tells
+// stands then, and how many findings the ref has.
+func (step lookStep) upload(t *testing.T, m *memory, secrets bool) (got string, living int) {
+	t.Helper()
+	letters := strings.NewReplacer("*", "", "~", "").Replace(step.calls)
+	m.tick(1e9)
+	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: step.ref, Full: step.look != "diff", Report: step.report(t, letters, secrets)}
+	if _, err := Apply(t.Context(), m, m, u); err != nil {
+		t.Fatal(err)
+	}
+	state := make([]string, len(letters))
+	for _, row := range m.rows {
+		if row.Ref != redoubt.FullRef(step.ref) || !live(row.State) {
+			continue
+		}
+		living++
+		if row.Coverage == redoubt.CoverageMissed || row.Line > len(letters) || !step.tells(letters[row.Line-1]) {
+			continue
+		}
+		letter, triage := letters[row.Line-1:row.Line], &m.lineages[row.LineageID].Triage
+		if strings.Contains(step.calls, letter+"*") {
+			triage.State = redoubt.TriageIgnored
+		}
+		if state[row.Line-1] = letter; triage.State == redoubt.TriageIgnored {
+			state[row.Line-1] += "*"
+		}
+	}
+	return strings.Join(state, ""), living
+}
+
+func (step lookStep) tells(letter byte) bool {
+	return letter != '-' && (step.sees == "" || strings.IndexByte(step.sees, letter) >= 0)
+}
+
+// report is what the step's report says of a file with a line for each letter.
+func (step lookStep) report(t *testing.T, letters string, secrets bool) *redoubt.Report {
+	var lines []string
+	for _, letter := range letters {
+		call := fmt.Sprintf("eval(%c)", letter)
+		if letter < 'a' {
+			call = fmt.Sprintf("eval(%c%c)", letter, letter)
+		}
+		lines = append(lines, call)
+	}
+	r := blindReport(t, lines)
+	r.RulesRun, r.Searched = []string{"no-eval"}, []string{"a.js"}
+	switch step.look {
+	case "partly":
+		r.Skipped = r.Searched
+	case "failed":
+		r.Failed = true
+	case "lists nothing":
+		r.RulesRun, r.Searched = nil, nil
+	case "hides muted":
+		r.HidesMuted = true
+	case "other rule":
+		r.RulesRun = []string{"another"}
+	}
+	r.HidesMuted = step.look == "hides muted"
+	var results []redoubt.Result
+	for i, one := range r.Results {
+		letter := letters[i]
+		if !step.tells(letter) {
+			continue
+		}
+		if secrets {
+			rule := *one.Rule
+			rule.IssueType = redoubt.Secrets
+			one.Rule, one.Secret = &rule, &redoubt.SecretMatch{}
+		}
+		if strings.IndexByte(step.told, letter) >= 0 {
+			one.Code, one.CodeHash = lines[i], lines[i]
+			if secrets {
+				one.Secret.Hash[0] = letter
+			}
+		}
+		one.Muted = strings.Contains(step.calls, string(letter)+"~")
+		results = append(results, one)
+	}
+	r.Results = results
+	return r
+}
