@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ type importCmd struct {
 	tenant
 	Project  string    `help:"Project, as acme/payments; created if it does not exist." required:"" placeholder:"NAME"`
 	Ref      string    `help:"Branch or ref that was scanned; HEAD by default." placeholder:"REF"`
-	Commit   string    `help:"Commit that was scanned; by default what the report says." placeholder:"SHA"`
+	Commit   string    `help:"Commit that was scanned, which may be shortened in its checkout; by default what the report says." placeholder:"SHA"`
 	RepoURL  string    `help:"Address of the repository, for links to the code." placeholder:"URL"`
 	Tag      []string  `help:"Tags of the project." placeholder:"TAG"`
 	Category string    `help:"Category that keeps several runs of one tool apart: each closes only its own findings." placeholder:"NAME"`
@@ -75,6 +76,7 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 		return nil, nil, err
 	}
 	files.code = c.beside(a.ctx)
+	c.Commit = cmp.Or(files.code.commit, c.Commit)
 	defer files.code.close()
 	var secret func(tool, rule string) bool
 	err = st.View(a.ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 // written since the report was.
 type besideCode struct {
 	none   string // why nothing at all is read; empty where something may be
+	commit string // that --commit names, in full; empty where this is not its checkout
 	reader codeReader
 	prefix string          // of the folder that the import runs in, with a slash
 	files  map[string]bool // that are in the commit, and as they are there
@@ -36,8 +38,15 @@ func (c importCmd) beside(ctx context.Context) *besideCode {
 
 func (b *besideCode) open(ctx context.Context, dir, commit string) error {
 	top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	if err != nil && dir != "" { // which was the folder of the machine that scanned
+		dir = ""
+		top, err = git(ctx, dir, "rev-parse", "--show-toplevel")
+	}
 	if err != nil {
 		return errors.New("this is no checkout")
+	}
+	if full, err := git(ctx, top, "rev-parse", "--verify", "--quiet", commit+"^{commit}"); err == nil && commit != "" && strings.HasPrefix(full, commit) {
+		b.commit, commit = full, full
 	}
 	head, err := git(ctx, top, "rev-parse", "HEAD")
 	switch {
@@ -92,10 +101,15 @@ func (b *besideCode) source(written time.Time) func(name string) string {
 	return func(name string) string {
 		text, err := b.read(name, written)
 		if err != nil {
-			b.left[name] = err.Error()
+			b.note(name, err.Error())
 		}
 		return text
 	}
+}
+
+// note keeps why code of a file is not read, as it was said first.
+func (b *besideCode) note(name, why string) {
+	b.left[name] = cmp.Or(b.left[name], why)
 }
 
 func (b *besideCode) read(name string, written time.Time) (string, error) {

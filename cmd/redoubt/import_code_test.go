@@ -106,6 +106,35 @@ func TestImportBesideTheCheckout(t *testing.T) {
 	}
 }
 
+// TestImportKnowsItsCheckout reads code where the commit is shortened, and where the root
+// is that of another machine, and keeps the commit in full.
+func TestImportKnowsItsCheckout(t *testing.T) {
+	const text = "eval(aa);\n"
+	for name, test := range map[string]struct {
+		change func(c *importCmd)
+		said   string
+	}{
+		"a short commit":            {func(c *importCmd) { c.Commit = c.Commit[:8] }, ""},
+		"a root of another machine": {func(c *importCmd) { c.Root = "/builds/of/another/machine" }, ""},
+		"the root that it is":       {func(c *importCmd) { c.Root = "." }, ""},
+		"a branch":                  {func(c *importCmd) { c.Commit = "HEAD" }, "is checked out, and --commit says HEAD"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newImporter(t, "sqlite")
+			w.git("init", "-q", ".")
+			w.write("src/a.js", text)
+			w.commit()
+			w.write("first.json", silentReport(t, "src/a.js", text))
+			full := w.git("rev-parse", "HEAD")
+			c := importCmd{Commit: full}
+			test.change(&c)
+			if _, said, exit := w.run(c, "first.json"); exit != 0 || !strings.Contains(said, test.said) || (said == "") != (test.said == "") {
+				t.Errorf("said is %q, want %q", said, test.said)
+			}
+		})
+	}
+}
+
 func (w *importer) git(args ...string) string {
 	w.Helper()
 	args = append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)

@@ -156,7 +156,7 @@ func (r *importReader) add(ctx context.Context, file importFile, bar *progress) 
 		o := r.o
 		o.Name = file.name
 		if info, err := got.f.Stat(); err == nil && r.code != nil {
-			o.Source = r.code.source(info.ModTime())
+			o.Source, o.Unlooked = r.code.source(info.ModTime()), r.code.note
 		}
 		return r.reading.Add(bar.reader(got.f), o)
 	}

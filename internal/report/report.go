@@ -34,6 +34,9 @@ type Options struct {
 	// of matches is taken from there that Semgrep's JSON does not tell, as long as the file
 	// is as it was. It may be nil.
 	Source func(path string) string
+	// Unlooked is told of files that Source has and that no code of matches is taken from,
+	// and why. It may be nil.
+	Unlooked func(path, why string)
 	// Remember has results told by their bytes, for a memo of the report, of formats that
 	// can. It needs a key.
 	Remember bool

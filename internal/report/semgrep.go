@@ -50,7 +50,7 @@ func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
 		rules:   map[string]*semgrepRule{},
 
 		texts: o.RuleText, formulas: map[string]string{}, recall: newRecall(o), kept: o.kept,
-		sources: newSources(o.Source),
+		sources: newSources(o.Source, o.Unlooked),
 	}
 	s.checkout.addRoot(o.Root)
 	if err := s.object("", s.member); err != nil {

@@ -17,20 +17,27 @@ const (
 	markEvery  = 1 << 10  // bytes between places of a file whose characters are counted
 )
 
+// tooMuch is why a file is not looked at past maxSources.
+const tooMuch = "no more than 64 MiB of files are looked at for a report"
+
 // sources are files of the checkout that was scanned, each read once.
 type sources struct {
 	read  func(path string) string
+	left  func(path, why string)
 	files map[string]*source
 	held  int // bytes
 	cut   int // bytes
 }
 
 // newSources returns nil where there is no checkout.
-func newSources(read func(path string) string) *sources {
+func newSources(read func(path string) string, left func(path, why string)) *sources {
 	if read == nil {
 		return nil
 	}
-	return &sources{read: read, files: map[string]*source{}}
+	if left == nil {
+		left = func(string, string) {}
+	}
+	return &sources{read: read, left: left, files: map[string]*source{}}
 }
 
 // source is a file, and where its lines begin.
@@ -50,10 +57,12 @@ func (s *sources) file(path string) *source {
 		return f
 	}
 	f = &source{pieces: map[[2]int]*piece{}}
-	if s.held < maxSources {
-		f.text = s.read(path)
-		if len(f.text) > maxSources {
+	if s.held >= maxSources {
+		s.left(path, tooMuch)
+	} else {
+		if f.text = s.read(path); len(f.text) > maxSources {
 			f.text = ""
+			s.left(path, tooMuch)
 		}
 		f.index()
 		s.held += len(f.text) + 4*(cap(f.starts)+cap(f.marks))
@@ -160,6 +169,9 @@ func (s *sources) piece(path string, from, to semgrepPlace) *piece {
 	f := s.file(path)
 	first, last, ok := f.lines(from, to)
 	if !ok {
+		if f.text != "" {
+			s.left(path, "the report tells places that are not in the file, which is another than was scanned")
+		}
 		return nil
 	}
 	p := f.pieces[[2]int{first, last}]
@@ -170,6 +182,7 @@ func (s *sources) piece(path string, from, to semgrepPlace) *piece {
 	_, stop := f.line(last)
 	lines := asUTF8(strings.TrimRight(f.text[begin:stop], "\r\n"))
 	if s.cut += len(lines); lines == "" || s.cut > maxCut {
+		s.left(path, "its lines are empty, or too long in all")
 		return nil
 	}
 	p = &piece{lines: lines, code: read.MultiLine(lines, read.MaxBlock), context: syntacticContext(lines)}
@@ -190,7 +203,11 @@ func (s *semgrep) look(path string, rule *semgrepRule, m *semgrepResult) *piece 
 		s.recall.refused = true
 	}
 	p := s.sources.piece(path, m.Start, m.End)
-	if p == nil || !s.in.room.fits(len(p.code)) || rule.IssueType == redoubt.Secrets && len(p.lines) > read.MaxBlock { // of which each cuts its own out
+	if p == nil {
+		return nil
+	}
+	if !s.in.room.fits(len(p.code)) || rule.IssueType == redoubt.Secrets && len(p.lines) > read.MaxBlock { // of which each cuts its own out
+		s.sources.left(path, "its lines are more than a report of that length may tell")
 		return nil
 	}
 	s.in.build(len(p.code))

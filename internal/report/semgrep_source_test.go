@@ -34,14 +34,18 @@ func TestCodeOfTheCheckout(t *testing.T) {
 	} {
 		for _, path := range []string{"a.js", "b.js"} {
 			data := fmt.Sprintf(`{"results":[{"check_id":"r","path":%q,"start":%s,"end":%s,"extra":{"message":"m","severity":"ERROR","metadata":{},"fingerprint":"requires login","lines":%q}}],"errors":[],"paths":{"scanned":["a.js"]}}`, path, test.from, test.to, test.lines)
+			left := map[string]string{}
 			reports, err := Read(strings.NewReader(data), Options{Source: func(path string) string {
 				if path == "a.js" {
 					return text
 				}
 				return ""
-			}})
+			}, Unlooked: func(path, why string) { left[path] = why }})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if said := left["a.js"]; (said != "") != (path == "a.js" && test.want == "" && test.lines == requiresLogin) {
+				t.Errorf("%s, %s: it says %q", name, path, said)
 			}
 			want := test.want
 			if path != "a.js" && test.lines == requiresLogin {
@@ -61,11 +65,11 @@ func TestCheckoutIsReadOnce(t *testing.T) {
 	for i := range 30 {
 		results = append(results, fmt.Sprintf(`{"check_id":"r","path":"%d.js","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":3,"offset":2},"extra":{"message":"m","severity":"ERROR","metadata":{},"lines":"requires login"}}`, i%20))
 	}
-	reads := 0
+	reads, left := 0, map[string]string{}
 	reports, err := Read(strings.NewReader(`{"results":[`+strings.Join(results, ",")+`],"errors":[],"paths":{"scanned":[]}}`), Options{Source: func(string) string {
 		reads++
 		return strings.Repeat("x", maxSources/10)
-	}})
+	}, Unlooked: func(path, why string) { left[path] = why }})
 	if err != nil || reads != 10 { // the last one fills it
 		t.Fatalf("%d files were read, %v", reads, err)
 	}
@@ -78,6 +82,9 @@ func TestCheckoutIsReadOnce(t *testing.T) {
 	if told != 20 { // 10 of them twice
 		t.Errorf("%d have code", told)
 	}
+	if len(left) != 10 || !strings.Contains(left["19.js"], "of files are looked at for a report") {
+		t.Errorf("it says %v", left)
+	}
 }
 
 // TestPlacesInLongLines finds places by bytes and by characters wherever they are in a
@@ -87,7 +94,7 @@ func TestPlacesInLongLines(t *testing.T) {
 	for i := range 9000 {
 		text.WriteString([]string{"a", "ö", "€\x80\xe2", "𝄞", "b\xe9\x80", "\n"}[(i*i+i/7)%6*min(1, i%97)])
 	}
-	s := newSources(func(string) string { return text.String() })
+	s := newSources(func(string) string { return text.String() }, nil)
 	f := s.file("a.js")
 	line, column, columnBytes, characters := 1, 1, 1, 0
 	for at, r := range text.String() {
