@@ -15,9 +15,13 @@ import (
 // else: by a disk, or by hand. That is redoubt.ErrDamaged as the broken page is that a
 // database finds itself.
 
+// errUndecoded is the kind of damage that a newer program may look like, whose rows have
+// members of another kind.
+var errUndecoded = errors.New("what is stored cannot be read")
+
 // undecoded is the damage that something of a row cannot be read.
 func undecoded(err error) error {
-	return fmt.Errorf("%w: what is stored cannot be read: %w", redoubt.ErrDamaged, err)
+	return fmt.Errorf("%w: %w: %w", redoubt.ErrDamaged, errUndecoded, err)
 }
 
 // decodeStored reads JSON that the store wrote.
@@ -32,10 +36,14 @@ func decodeStored(text []byte, into any) error {
 type storedRow struct{ *sql.Rows }
 
 // Scan reads the columns. That a value is not of its column's kind is damage; that the
-// rows have ended meanwhile, as with their context, is not.
+// rows have ended meanwhile, as with their context, is not, and that the statement has
+// another number of columns is a fault of this program.
 func (r storedRow) Scan(dest ...any) error {
 	err := r.Rows.Scan(dest...)
 	if err == nil || r.Err() != nil {
+		return err
+	}
+	if columns, unknown := r.Columns(); unknown != nil || len(columns) != len(dest) {
 		return err
 	}
 	return undecoded(err)
@@ -51,7 +59,8 @@ func misread(err error) error {
 }
 
 // judge notes damage that work has met, so that Health tells it and no write follows. A
-// newer program may have written what this one cannot read, and is asked for first.
+// newer program may have written what this one cannot read, with a migration or without,
+// and is asked for first.
 func (e *engine) judge(ctx context.Context, err error) error {
 	if !errors.Is(err, redoubt.ErrDamaged) {
 		return err
@@ -64,6 +73,9 @@ func (e *engine) judge(ctx context.Context, err error) error {
 	asked := e.checkSchema(ctx)
 	if newer, is := errors.AsType[*NewerSchemaError](asked); is {
 		return fmt.Errorf("%w: %s", newer, err.Error())
+	}
+	if unknown := e.unknownShape(ctx, err); unknown != nil {
+		return unknown
 	}
 	if asked == nil || errors.Is(asked, redoubt.ErrDamaged) {
 		e.health.found(err)

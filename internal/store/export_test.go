@@ -19,6 +19,16 @@ func (s *Store) ExecRaw(ctx context.Context, query string) error {
 	return err
 }
 
+// ScanTwo reads two columns of the rows of a query.
+func (s *Store) ScanTwo(ctx context.Context, query string) error {
+	return s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		return each(ctx, q, func(r row) error {
+			var a, b int64
+			return r.Scan(&a, &b)
+		}, query)
+	})
+}
+
 // SetReplicaTimes sets how long a replica may be behind, and how long it rests then.
 func SetReplicaTimes(r *Replica, wait, rest time.Duration) { r.wait, r.rest = wait, rest }
 
