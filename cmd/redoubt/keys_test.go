@@ -73,6 +73,53 @@ func scribble(dir string) error {
 	return errors.Join(err, file.Close())
 }
 
+// TestAFlippedBitInTheKeyFileIsSaid flips one in each key of a file: the start says that
+// the file is damaged, and does not blame another file or the database. Nothing is
+// changed, so with the bit as it was the next start has the same keys.
+func TestAFlippedBitInTheKeyFileIsSaid(t *testing.T) {
+	eachKeyed(t, func(t *testing.T, a *app, c config.Storage, st *store.Store) {
+		ring, err := a.keys(c, st)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(c.KeyPath())
+		if err != nil {
+			t.Fatal(err)
+		}
+		check, err := a.setting(st, keyCheck)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, member := range []string{`"secret": "`, `"key": "`} {
+			at := bytes.Index(text, []byte(member)) + len(member)
+			for flipped := byte('A'); ; flipped++ { // to another letter of base64
+				if flipped != text[at] {
+					damaged := bytes.Clone(text)
+					damaged[at] = flipped
+					if err := os.WriteFile(c.KeyPath(), damaged, 0o600); err != nil {
+						t.Fatal(err)
+					}
+					break
+				}
+			}
+			_, err := a.keys(c, st)
+			if err == nil || errors.Is(err, redoubt.ErrDamaged) || !strings.Contains(err.Error(), c.KeyPath()+" is damaged") || !strings.Contains(err.Error(), "backup") {
+				t.Errorf("a bit of %s: %v", member, err)
+			}
+		}
+		if err := os.WriteFile(c.KeyPath(), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again, err := a.keys(c, st)
+		if err != nil || !bytes.Equal(again.Secret, ring.Secret) {
+			t.Errorf("with the file as it was: %v", err)
+		}
+		if after, err := a.setting(st, keyCheck); err != nil || !bytes.Equal(after, check) {
+			t.Errorf("the database knows another file: %v", err)
+		}
+	})
+}
+
 // The keys of an older version move to the file, as they are, and leave the database.
 func TestKeysLeaveTheDatabase(t *testing.T) {
 	secret, signing := bytes.Repeat([]byte("secret 8"), 4), bytes.Repeat([]byte("signing "), 4)

@@ -61,6 +61,23 @@ type SigningKey struct {
 	Until time.Time `json:"until,omitzero"` // zero: the one in use
 }
 
+// file is what the file holds: a ring, and what tells whether a bit of it has changed.
+type file struct {
+	Ring
+	Sum string `json:"sum,omitempty"` // see Ring.sum; files of older versions have none
+}
+
+// sum is the SHA-256 of a ring as JSON, in hexadecimal digits. No check by the database
+// sees a change of what signs: it is rotated without one.
+func (r Ring) sum() string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return "" // a time that no calendar has; it is written nowhere
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
 func fresh() []byte {
 	k := make([]byte, keyBytes)
 	_, _ = rand.Read(k) // never fails: the runtime stops the program instead
@@ -154,13 +171,17 @@ func Read(path string) (r Ring, err error) {
 	if err != nil {
 		return r, err
 	}
-	if json.Unmarshal(text, &r) != nil || len(r.Secret) < minKey || len(r.Signing) == 0 || len(r.Signing[0].Key) < minKey {
+	var f file
+	if json.Unmarshal(text, &f) != nil || len(f.Secret) < minKey || len(f.Signing) == 0 || len(f.Signing[0].Key) < minKey {
 		return r, fmt.Errorf("the key file %s is damaged, or is none: put the one from the backup in its place", path)
 	}
-	if r.Format != format {
-		return r, fmt.Errorf("the key file %s has the format %d, which this version does not know: use a newer one", path, r.Format)
+	if f.Format != format {
+		return r, fmt.Errorf("the key file %s has the format %d, which this version does not know: use a newer one, or put the one from the backup in its place", path, f.Format)
 	}
-	return r, nil
+	if f.Sum != "" && f.Sum != f.Ring.sum() {
+		return r, fmt.Errorf("the key file %s is damaged, as its sum is not that of its keys: put the one from the backup in its place", path)
+	}
+	return f.Ring, nil
 }
 
 // Create writes a key file where there is none. Of several that do so at once, one
@@ -205,7 +226,7 @@ func (r Ring) Replace(path string) error {
 // put writes the file whole, and on disk, before it gets its name: a crash leaves
 // the file from before or the new one.
 func (r Ring) put(path string, name func(part string) error) error {
-	text, err := json.MarshalIndent(r, "", "  ")
+	text, err := json.MarshalIndent(file{r, r.sum()}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"crypto/cipher"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -114,6 +116,59 @@ func TestAKeyFileThatWillNotDoIsNamed(t *testing.T) {
 	}
 	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("open to everybody: %v", err)
+	}
+}
+
+// TestEachBitOfAKeyFileCounts turns around every bit of a file in turn: it is refused with
+// the file's name and what to do, or is the same ring. The file stays as it is.
+func TestEachBitOfAKeyFileCounts(t *testing.T) {
+	ring := New(nil, nil, time.Now()).Rotate(time.Now())
+	path := filepath.Join(t.TempDir(), "key")
+	if err := ring.Create(path); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for bit := range 8 * len(text) {
+		text[bit/8] ^= 1 << (bit % 8)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		read, err := Read(path)
+		switch {
+		case err == nil && !reflect.DeepEqual(read, ring):
+			t.Errorf("bit %d of %q makes another ring", bit, text)
+		case err != nil && (!strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "backup")):
+			t.Errorf("bit %d: %v", bit, err)
+		case err != nil:
+			refused++
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, text) {
+			t.Fatalf("reading changed the file: %v", err)
+		}
+		text[bit/8] ^= 1 << (bit % 8)
+	}
+	if refused < 6*len(text) { // letters of names may be small or large, spaces other spaces
+		t.Errorf("of %d bits %d were refused", 8*len(text), refused)
+	}
+}
+
+// TestAKeyFileWithoutASum is one of an older version.
+func TestAKeyFileWithoutASum(t *testing.T) {
+	ring := New(nil, nil, time.Now())
+	text, err := json.Marshal(ring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if read, err := Read(path); err != nil || !reflect.DeepEqual(read, ring) {
+		t.Errorf("it is read as another: %v", err)
 	}
 }
 
