@@ -56,8 +56,15 @@ func (l *logBuffer) String() string {
 
 func newHarness(t testing.TB, change ...func(*Config)) *harness {
 	t.Helper()
-	h := &harness{t: t, clock: storetest.NewClock(), log: &logBuffer{}}
-	h.store = storetest.Open(t, storetest.Database(t, "sqlite", h.clock))
+	clock := storetest.NewClock()
+	return newHarnessOn(t, storetest.Database(t, "sqlite", clock), clock, change...)
+}
+
+// newHarnessOn is newHarness on a database, and with the clock that it has.
+func newHarnessOn(t testing.TB, database store.Config, clock *storetest.Clock, change ...func(*Config)) *harness {
+	t.Helper()
+	h := &harness{t: t, clock: clock, log: &logBuffer{}}
+	h.store = storetest.Open(t, database)
 	c := Config{
 		Store: h.store, Index: index.New(h.store, index.Options{BodyCache: 1 << 20, Clock: h.clock.Now}), Clock: h.clock.Now,
 		Logger:      slog.New(slog.NewJSONHandler(h.log, nil)),

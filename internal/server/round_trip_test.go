@@ -8,7 +8,6 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -18,14 +17,9 @@ func farAway(t *testing.T) (*harness, *storetest.Proxy) {
 	t.Helper()
 	clock := storetest.NewClock()
 	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", clock))
-	h := newHarness(t, func(c *Config) {
-		c.Store, c.Clock = storetest.Open(t, config), clock.Now
-		c.Index = index.New(c.Store, index.Options{BodyCache: 1 << 20, Clock: clock.Now})
-	})
-	h.store = h.server.Store
-	h.deployment = storetest.Deployment(t, h.store)
+	h := newHarnessOn(t, config, clock)
 	h.token = h.newToken(redoubt.Token{Name: "ci", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
-	h.client = &api.Client{BaseURL: serving(t, h.server.Handler()), Token: h.token, Retries: -1}
+	h.client.Token = h.token
 	return h, proxy
 }
 

@@ -71,6 +71,23 @@ func DamagePostgres(t testing.TB, c store.Config, relation string) {
 	}
 }
 
+// Change writes to a database behind the back of all stores that have it open.
+func Change(t testing.TB, c store.Config, query string) {
+	t.Helper()
+	driver, name := "sqlite", filepath.Join(c.Dir, databaseFile)
+	if c.DatabaseURL != "" {
+		driver, name = "pgx", c.DatabaseURL
+	}
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), query); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Page is a page of a SQLite file, from 1.
 type Page struct {
 	Name string // of the table or index that it is the first of
