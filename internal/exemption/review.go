@@ -21,6 +21,61 @@ type Review struct {
 // ReviewVEX tells what AcceptVEX would change, for a proposed document with its
 // statements and for each of some of these alone. It only reads.
 func ReviewVEX(ctx context.Context, s Store, d redoubt.VEXDocument, shown []redoubt.VEXStatement) (r Review, err error) {
+	list, err := s.Exceptions(ctx)
+	if err != nil {
+		return r, err
+	}
+	return review(ctx, s, list, d, shown)
+}
+
+const (
+	// reviewTurns is how many reads of a review hang on one another: from the document by
+	// the one that counts, names of vulnerabilities and lineages to what is said of these.
+	reviewTurns = 9
+	// reviewedAtOnce is the most that a document may say, in bytes, to be reviewed with
+	// others: they are in memory all at a time.
+	reviewedAtOnce = 64 << 10
+)
+
+// ReviewProposals is ReviewVEX, by id, of those documents of a list that are proposed, each
+// as a whole. It only reads.
+func ReviewProposals(ctx context.Context, s Store, documents []redoubt.VEXHolding) (map[int64]Review, error) {
+	if !slices.ContainsFunc(documents, func(h redoubt.VEXHolding) bool { return h.Proposed }) {
+		return nil, nil
+	}
+	list, err := s.Exceptions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	one := func(ctx context.Context, id int64) (r Review, err error) {
+		d, err := s.VEXDocument(ctx, id)
+		if err != nil {
+			return r, err
+		}
+		return review(ctx, s, list, d, nil)
+	}
+	err = s.AheadInTurns(ctx, reviewTurns, func(ctx context.Context) {
+		for i := range documents {
+			if documents[i].Proposed && documents[i].Bytes <= reviewedAtOnce {
+				_, _ = one(ctx, documents[i].ID) // it is read below
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	reviews := map[int64]Review{}
+	for i := range documents {
+		if id := documents[i].ID; documents[i].Proposed {
+			if reviews[id], err = one(ctx, id); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return reviews, nil
+}
+
+func review(ctx context.Context, s Store, list []redoubt.Exception, d redoubt.VEXDocument, shown []redoubt.VEXStatement) (r Review, err error) {
 	b, err := besideVEX(ctx, s, d)
 	if err != nil {
 		return r, err
@@ -28,10 +83,6 @@ func ReviewVEX(ctx context.Context, s Store, d redoubt.VEXDocument, shown []redo
 	r = Review{Withdraws: b.withdrawn(d.Statements), Counts: b.ids, Alone: map[string]int{}}
 	as := d
 	as.ID, as.Proposed, as.ReceivedAt = cmp.Or(b.held.ID, math.MaxInt64), false, s.Now()
-	list, err := s.Exceptions(ctx)
-	if err != nil {
-		return r, err
-	}
 	ids, err := s.ExemptionCandidates(ctx, scopeOfVEX(as, b.held.Statements))
 	if err != nil {
 		return r, err

@@ -52,9 +52,13 @@ func (c *call) reviewed(ctx context.Context, h redoubt.VEXHolding, from, limit i
 	v.document = vexDocumentOf(h)
 	if h.Proposed {
 		v.review, err = exemption.ReviewVEX(ctx, c.tx, d, v.shown)
-		v.document.Changes, v.document.Ends = new(int64(v.review.Changes)), new(int64(v.review.Withdraws))
+		tellReview(&v.document, v.review)
 	}
 	return v, err
+}
+
+func tellReview(d *api.VEXDocument, r exemption.Review) {
+	d.Changes, d.Ends = new(int64(r.Changes)), new(int64(r.Withdraws))
 }
 
 // vexDocumentsInput is a page of VEX documents that is asked for.
@@ -77,14 +81,15 @@ func (c *call) listVEXDocuments(ctx context.Context, in *vexDocumentsInput) (*ap
 	if err != nil {
 		return nil, err
 	}
+	reviews, err := exemption.ReviewProposals(ctx, c.tx, list)
+	if err != nil {
+		return nil, err
+	}
 	out := &api.ListVEXDocumentsResponse{Documents: make([]api.VEXDocument, len(list))}
 	for i, h := range list {
-		if out.Documents[i] = vexDocumentOf(h); h.Proposed {
-			v, err := c.reviewed(ctx, h, 0, 0)
-			if err != nil {
-				return nil, err
-			}
-			out.Documents[i] = v.document
+		out.Documents[i] = vexDocumentOf(h)
+		if review, proposed := reviews[h.ID]; proposed {
+			tellReview(&out.Documents[i], review)
 		}
 	}
 	if more {

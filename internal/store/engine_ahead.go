@@ -12,7 +12,8 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// aheadKey marks the context of reads that are announced.
+// aheadKey marks the context of reads that are announced. Its value tells whether they
+// are shown what announced reads before them found.
 type aheadKey struct{}
 
 // errAhead is what a write answers that is called where reads are announced: it
@@ -20,6 +21,8 @@ type aheadKey struct{}
 var errAhead = errors.New("reads are announced, nothing is written")
 
 func readsAhead(ctx context.Context) bool { return ctx.Value(aheadKey{}) != nil }
+
+func aheadInTurns(ctx context.Context) bool { return ctx.Value(aheadKey{}) == true }
 
 // Ahead announces reads: fn calls the methods that will be called next, in any
 // order, and a database that is far away is asked all their first questions in the
@@ -29,8 +32,26 @@ func readsAhead(ctx context.Context) bool { return ctx.Value(aheadKey{}) != nil 
 // asked for again. On SQLite it does nothing.
 func (tx *Tx) Ahead(ctx context.Context, fn func(context.Context)) {
 	if tx.session.engine.ahead {
-		fn(context.WithValue(ctx, aheadKey{}, true))
+		fn(context.WithValue(ctx, aheadKey{}, false))
 	}
+}
+
+// AheadInTurns is Ahead for reads some of which hang on what others return: fn is called
+// so many times, each in a round trip of its own, and finds what it asked for in the turns
+// before. It is for a list of things of which each takes several reads. fn must ask the
+// same each time it knows the same: arguments come in the same order. What its calls
+// return means nothing: some of it is not known yet.
+func (tx *Tx) AheadInTurns(ctx context.Context, turns int, fn func(context.Context)) error {
+	if !tx.session.engine.ahead {
+		return nil
+	}
+	for range turns {
+		fn(context.WithValue(ctx, aheadKey{}, true))
+		if err := tx.session.settle(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // announceKey is that of Announce.
@@ -46,7 +67,7 @@ func Announce(ctx context.Context, reads func(context.Context, *Tx)) context.Con
 // announcedTenant reads a deployment, and asks what was announced behind it.
 func (q *session) announcedTenant(ctx context.Context, id int64, lock string) (tenant, error) {
 	if reads, ok := ctx.Value(announceKey{}).(func(context.Context, *Tx)); ok && q.engine.ahead {
-		ahead := context.WithValue(ctx, aheadKey{}, true)
+		ahead := context.WithValue(ctx, aheadKey{}, false)
 		_, _ = q.tenant(ahead, id, lock) // an error is told below
 		reads(ahead, newTx(q, redoubt.Deployment{ID: id}, time.Time{}, redoubt.Actor{}))
 	}

@@ -117,7 +117,9 @@ func (p *pipeline) ResetSession(ctx context.Context) error {
 // ExecContext implements driver.ExecerContext. One without arguments may be several
 // statements, which cannot be prepared.
 func (p *pipeline) ExecContext(ctx context.Context, query string, named []driver.NamedValue) (driver.Result, error) {
-	p.forget(query)
+	if query != settle {
+		p.forget(query)
+	}
 	if !p.inTx || len(named) == 0 {
 		if err := p.flush(ctx); err != nil || query == settle {
 			return driver.RowsAffected(0), err
@@ -139,8 +141,11 @@ func (p *pipeline) QueryContext(ctx context.Context, query string, named []drive
 	}
 	args := values(named)
 	if readsAhead(ctx) {
-		if p.find(query, args) == nil {
+		switch s := p.find(query, args); {
+		case s == nil:
 			p.push(&statement{ctx: ctx, query: query, args: args, ahead: true})
+		case s.sent && aheadInTurns(ctx):
+			return &tableRows{table: s.table}, nil
 		}
 		return &tableRows{}, nil
 	}

@@ -35,7 +35,7 @@ func (tx *Tx) ExemptionCandidates(ctx context.Context, scope redoubt.ExemptionSc
 		lineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND automatic = 1 AND NOT (` + byException + ` AND triage_state = $2)`
 		anyVEX   = ` AND EXISTS (SELECT 1 FROM vex_document WHERE deployment_id = $1)`
 	)
-	found := map[int64]bool{}
+	var reads []candidateRead
 	for _, q := range []struct {
 		wanted  bool
 		query   string
@@ -61,7 +61,27 @@ func (tx *Tx) ExemptionCandidates(ctx context.Context, scope redoubt.ExemptionSc
 			w.in(q.column, q.values)
 		}
 		w.within(q.bounded, scope)
-		ids, err := many(ctx, tx, scalar[int64], q.query+w.text.String(), w.args...)
+		reads = append(reads, candidateRead{q.query + w.text.String(), w.args})
+	}
+	return tx.readCandidates(ctx, reads)
+}
+
+// candidateRead selects the ids of lineages.
+type candidateRead struct {
+	query string
+	args  []any
+}
+
+// readCandidates makes reads in one round trip, and returns what they find, each once.
+func (tx *Tx) readCandidates(ctx context.Context, reads []candidateRead) ([]int64, error) {
+	tx.Ahead(ctx, func(ctx context.Context) {
+		for _, r := range reads {
+			_, _ = many(ctx, tx, scalar[int64], r.query, r.args...) // an error is told below
+		}
+	})
+	found := map[int64]bool{}
+	for _, r := range reads {
+		ids, err := many(ctx, tx, scalar[int64], r.query, r.args...)
 		if err != nil {
 			return nil, fmt.Errorf("find what may be exempt: %w", err)
 		}
@@ -87,7 +107,7 @@ func (w *where) within(columns [2]string, scope redoubt.ExemptionScope) {
 // unknown ones are not in the answer.
 func (tx *Tx) ExemptionCases(ctx context.Context, ids []int64) ([]redoubt.ExemptionCase, error) {
 	cases, err := tx.exemptionProjects(ctx, ids)
-	if err != nil {
+	if err != nil && !readsAhead(ctx) {
 		return nil, err
 	}
 	at := make(map[int64]*redoubt.ExemptionCase, len(cases))
@@ -106,7 +126,9 @@ func (tx *Tx) ExemptionCases(ctx context.Context, ids []int64) ([]redoubt.Exempt
 		if lockfile != "" && lockfile != path {
 			o.Paths = append(o.Paths, lockfile)
 		}
-		at[lineage].Occurrences = append(at[lineage].Occurrences, o)
+		if c := at[lineage]; c != nil { // where reads are announced it may not be known yet
+			c.Occurrences = append(c.Occurrences, o)
+		}
 		if s.vulnerability != "" || s.group != 0 {
 			s.vulnerability = strings.ToUpper(s.vulnerability)
 			subjects = append(subjects, s)
@@ -131,14 +153,22 @@ func (tx *Tx) exemptionProjects(ctx context.Context, ids []int64) ([]redoubt.Exe
 	if err != nil {
 		return nil, err
 	}
-	cases, projects := make([]redoubt.ExemptionCase, len(lineages)), map[int64]redoubt.Project{}
+	of := map[int64]redoubt.Project{}
+	for _, l := range lineages {
+		of[l.ProjectID] = redoubt.Project{}
+	}
+	projects, err := tx.ProjectsByID(ctx, slices.Sorted(maps.Keys(of)))
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range projects {
+		of[p.ID] = p
+	}
+	cases := make([]redoubt.ExemptionCase, len(lineages))
 	for i, l := range lineages {
-		p, known := projects[l.ProjectID]
-		if !known {
-			if p, err = tx.Project(ctx, l.ProjectID); err != nil {
-				return nil, err
-			}
-			projects[l.ProjectID] = p
+		p := of[l.ProjectID]
+		if p.ID == 0 {
+			return nil, fmt.Errorf("project %d: %w", l.ProjectID, redoubt.ErrNotFound)
 		}
 		cases[i] = redoubt.ExemptionCase{Lineage: l, Project: p}
 	}
@@ -159,7 +189,7 @@ func (tx *Tx) nameSubjects(ctx context.Context, subjects []vulnerableOccurrence)
 	for _, s := range subjects {
 		names[s.vulnerability], groups[s.group] = true, true
 	}
-	known, err := tx.aliasesOf(ctx, slices.Collect(maps.Keys(names)), slices.Collect(maps.Keys(groups)))
+	known, err := tx.aliasesOf(ctx, slices.Sorted(maps.Keys(names)), slices.Sorted(maps.Keys(groups)))
 	if err != nil {
 		return err
 	}
@@ -180,7 +210,7 @@ func (tx *Tx) claim(ctx context.Context, subjects []vulnerableOccurrence) error 
 			names[name] = true
 		}
 	}
-	byName, err := tx.claimsOf(ctx, slices.Collect(maps.Keys(names)))
+	byName, err := tx.claimsOf(ctx, slices.Sorted(maps.Keys(names)))
 	if err != nil || len(byName) == 0 {
 		return err
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -50,12 +51,13 @@ func imageOfVEX(d redoubt.VEXDocument, statements int) vexImage {
 // redoubt.ErrNotFound.
 func (tx *Tx) VEXDocument(ctx context.Context, id int64) (redoubt.VEXDocument, error) {
 	d, err := one(ctx, tx, scanVEX, `SELECT `+vexColumns+` FROM vex_document WHERE deployment_id = $1 AND id = $2`, id)
-	if err != nil {
+	if err != nil && !readsAhead(ctx) {
 		return d, fmt.Errorf("VEX document %d: %w", id, err)
 	}
-	d.Statements, err = many(ctx, tx, func(r row) (s redoubt.VEXStatement, err error) { return s, r.Scan(decoded(&s)) },
+	statements, unread := many(ctx, tx, func(r row) (s redoubt.VEXStatement, err error) { return s, r.Scan(decoded(&s)) },
 		`SELECT statement_json FROM vex_statement WHERE deployment_id = $1 AND document_id = $2 ORDER BY place`, id)
-	return d, err
+	d.Statements = statements
+	return d, cmp.Or(err, unread)
 }
 
 // CountVEX counts the documents that are held, or those that are proposed.
@@ -136,26 +138,21 @@ func (tx *Tx) forgetVEX(ctx context.Context, ids ...int64) error {
 
 // forgetVEXOf ends what was sent for a project, or for one ref of it.
 func (tx *Tx) forgetVEXOf(ctx context.Context, projectID int64, ref string) error {
-	query, args := `SELECT `+vexColumns+` FROM vex_document WHERE deployment_id = $1 AND project_id = $2`, []any{projectID}
+	query, args := vexHoldings+` AND d.project_id = $2`, []any{projectID}
 	if ref != "" {
-		query, args = query+` AND ref = $3`, append(args, ref)
+		query, args = query+` AND d.ref = $3`, append(args, ref)
 	}
-	list, err := many(ctx, tx, scanVEX, query, args...)
-	if err != nil {
+	list, err := many(ctx, tx, heldVEX, query+` ORDER BY d.id`, args...)
+	if err != nil || len(list) == 0 {
 		return err
 	}
-	if len(list) > 0 {
-		tx.change(changeProject, projectID) // what they decided about is judged again
+	tx.change(changeProject, projectID) // what they decided about is judged again
+	ids := make([]int64, len(list))
+	for i, d := range list {
+		ids[i] = d.ID
+		tx.audit("vex.delete", subject("vex", d.ID), imageOfVEX(d.VEXDocument, d.Count), nil)
 	}
-	for _, d := range list {
-		if d, err = tx.VEXDocument(ctx, d.ID); err != nil {
-			return err
-		}
-		if err := tx.DeleteVEX(ctx, d); err != nil {
-			return err
-		}
-	}
-	return nil
+	return tx.forgetVEX(ctx, ids...)
 }
 
 // mergeVEX hands the documents of a project to another, but for those of which

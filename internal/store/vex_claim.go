@@ -35,8 +35,8 @@ func (tx *Tx) claimsOf(ctx context.Context, names []string) (map[string][]redoub
 	for at := range statements {
 		ids[at.document] = true
 	}
-	documents, err := tx.vexHeadings(ctx, slices.Collect(maps.Keys(ids)))
-	if err != nil {
+	documents, err := tx.vexHeadings(ctx, slices.Sorted(maps.Keys(ids)))
+	if err != nil || readsAhead(ctx) { // some documents may not be known yet
 		return nil, err
 	}
 	claims := map[string][]redoubt.VEXClaim{}
@@ -76,14 +76,18 @@ func (tx *Tx) aliasesOf(ctx context.Context, names []string, groups []int64) (al
 	const named = `SELECT DISTINCT m.group_id, n.name FROM advisory_member m JOIN advisory_name n ON n.advisory_id = m.advisory_id `
 	byName, list := tx.session.in("t.name", 1, names)
 	byGroup, ids := tx.session.in("m.group_id", 1, orEmpty(groups))
-	if len(names)+len(groups) == 0 {
-		return known, nil
-	}
-	for query, arg := range map[string]any{
-		named + `WHERE m.group_id IN (SELECT tm.group_id FROM advisory_name t
-			JOIN advisory_member tm ON tm.advisory_id = t.advisory_id WHERE ` + byName + `)`: list,
-		named + `WHERE ` + byGroup: ids,
+	for _, q := range []struct {
+		wanted bool
+		query  string
+		arg    any
+	}{
+		{len(names) > 0, named + `WHERE m.group_id IN (SELECT tm.group_id FROM advisory_name t
+			JOIN advisory_member tm ON tm.advisory_id = t.advisory_id WHERE ` + byName + `)`, list},
+		{len(groups) > 0, named + `WHERE ` + byGroup, ids},
 	} {
+		if !q.wanted {
+			continue
+		}
 		err := each(ctx, tx.session, func(r row) error {
 			var group int64
 			var name string
@@ -92,7 +96,7 @@ func (tx *Tx) aliasesOf(ctx context.Context, names []string, groups []int64) (al
 				known.byGroup[group] = append(known.byGroup[group], name)
 			}
 			return err
-		}, query, arg)
+		}, q.query, q.arg)
 		if err != nil {
 			return known, err
 		}

@@ -66,20 +66,12 @@ func (req *request) readVEX(ctx context.Context, tx *store.Tx, p *vexPage, page 
 	if err != nil {
 		return err
 	}
+	reviews, err := exemption.ReviewProposals(ctx, tx, list)
+	if err != nil {
+		return err
+	}
 	for _, h := range list {
-		row := vexRow{VEXHolding: h, Address: req.to("/vex/" + decimal(h.ID))}
-		if h.Proposed {
-			d, err := tx.VEXDocument(ctx, h.ID)
-			if err != nil {
-				return err
-			}
-			review, err := exemption.ReviewVEX(ctx, tx, d, nil)
-			if err != nil {
-				return err
-			}
-			row.Changes = review.Changes
-		}
-		p.Rows = append(p.Rows, row)
+		p.Rows = append(p.Rows, vexRow{VEXHolding: h, Address: req.to("/vex/" + decimal(h.ID)), Changes: reviews[h.ID].Changes})
 	}
 	return nil
 }
