@@ -84,6 +84,7 @@ var boundAsks = map[string][]asked{
 	"getFinding":                 plain,
 	"getEvidence":                plain,
 	"getFindingHistory":          plain,
+	"search":                     {{query: "?q={name}&limit=20"}, {query: "?q={oldName}"}, {query: "?q=%23{findingId}"}},
 	"countFindings":              {{query: "?repos={name}&group_by=repository"}, {query: "?repos={oldName}&group_by=rule"}, {query: "?repository_ids={repositoryId}"}},
 	"exportFindings":             {{query: "?format=jsonl&repos={name}"}, {query: "?format=csv&repos={oldName}"}, {query: "?format=csv&repository_ids={repositoryId}"}},
 	"listFindingChanges":         plain,

@@ -49,6 +49,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"ping":                       {},
 		"listDeployments":            {},
 		"listFindings":               {},
+		"search":                     {query: "?q=a"},
 		"countFindings":              {query: "?group_by=repository,severity"},
 		"listFindingChanges":         {},
 		"exportFindings":             {},

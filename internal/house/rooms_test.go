@@ -18,7 +18,7 @@ var nouns = []string{"."}
 // adapters is what the rooms that speak to the outside may import.
 var adapters = []string{
 	".", "api", "internal/auth", "internal/report", "internal/ingest", "internal/triage", "internal/exemption", "internal/index", "internal/advisory",
-	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/scm", "internal/hosts", "internal/ticket", "internal/notify",
+	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/scm", "internal/hosts", "internal/ticket", "internal/notify", "internal/globalsearch",
 }
 
 // rooms is the import table of ARCHITECTURE.md. A room may stand here before it is built.
@@ -54,6 +54,7 @@ var rooms = []room{
 	{path: "internal/edge", imports: []string{".", "internal/auth", "internal/ingest", "internal/policy", "internal/store"}},
 	{path: "internal/hosts", imports: []string{".", "internal/auth", "internal/edge", "internal/job", "internal/policy", "internal/scm", "internal/store", "internal/ticket", "internal/triage"}},
 	{path: "internal/notify", imports: []string{".", "internal/index", "internal/job", "internal/store"}},
+	{path: "internal/globalsearch", imports: []string{".", "internal/advisory", "internal/index", "internal/store"}},
 	{path: "internal/server", imports: adapters},
 	{path: "internal/agent", imports: adapters},
 	{path: "internal/web", imports: adapters},

@@ -130,14 +130,17 @@ func credentialOf(in *api.ConnectionCredential) redoubt.HostCredential {
 }
 
 // inBody says of faults that a room found where in the body they are.
-func inBody(err error) error {
+func inBody(err error) error { return inPart("body.", err) }
+
+// inPart is an error about members of a part of the request, as "body.".
+func inPart(part string, err error) error {
 	invalid, ok := errors.AsType[*redoubt.InvalidError](err)
 	if !ok {
 		return err
 	}
 	out := &redoubt.InvalidError{Fields: make([]redoubt.FieldError, len(invalid.Fields))}
 	for i, f := range invalid.Fields {
-		f.Location = "body." + f.Location
+		f.Location = part + f.Location
 		out.Fields[i] = f
 	}
 	return out

@@ -235,7 +235,7 @@ func respelt(name string, known map[string]param) string {
 // strictQueries are the operations whose unknown parameters are refused: they are
 // extensions, so nobody was told that they are ignored, and a filter that is not
 // understood would widen what is counted, exported or followed.
-var strictQueries = []string{"countFindings", "exportFindings", "listFindingChanges"}
+var strictQueries = []string{"countFindings", "exportFindings", "listFindingChanges", "search"}
 
 // refuseUnknown reports the parameters that an operation does not know.
 func refuseUnknown(raw string, known map[string]param) error {

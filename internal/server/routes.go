@@ -65,6 +65,7 @@ func Routes() []Route {
 		{edge.Row(get, bySlug+"/findings/export", WebAPI, viewer, reads, filtered), "exportFindings", "findings", beyond(streamed[exportInput, document]((*call).exportFindings))},
 		{edge.Row(get, bySlug+"/findings/counts", WebAPI, viewer, reads, filtered), "countFindings", "findings", beyond(plain((*call).countFindings))},
 		{edge.Row(get, bySlug+"/findings/changes", WebAPI, viewer, reads, refused), "listFindingChanges", "findings", beyond(mayConflict(streamed[changesInput, api.FindingChangesResponse]((*call).listChanges)))},
+		{edge.Row(get, bySlug+"/search", WebAPI, viewer, reads, filtered), "search", "findings", beyond(view((*call).search))},
 		{edge.Row(get, bySlug+"/findings/{findingId}", WebAPI, viewer, reads, byProject), "getFinding", "findings", beyond(tagged(streamed[none, api.FindingResponse]((*call).getFinding)))},
 		{edge.Row(get, bySlug+"/findings/{findingId}/evidence", WebAPI, viewer, reads, byProject), "getEvidence", "findings", beyond(view((*call).getEvidence))},
 		{edge.Row(get, bySlug+"/findings/{findingId}/history", WebAPI, viewer, reads, byProject), "getFindingHistory", "findings", beyond(view((*call).getFindingHistory))},

@@ -1,0 +1,131 @@
+package globalsearch
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+func query(t testing.TB, typed string) Query {
+	t.Helper()
+	q, err := ParseQuery(typed)
+	if err != nil {
+		t.Fatalf("%q: %v", typed, err)
+	}
+	return q
+}
+
+func TestNamesAreRanked(t *testing.T) {
+	const none = Rank(-1)
+	for _, c := range []struct {
+		typed, name string
+		want        Rank
+	}{
+		{"acme/payments", "acme/payments", RankName},
+		{"  ACME/Payments ", "acme/payments", RankName},
+		{"lodash", "LODASH", RankName},
+		{"critical and old", "Critical  and old", RankWord}, // two spaces are no part of what is typed
+		{"acme/pay", "acme/payments", RankPrefix},
+		{"a", "acme/payments", RankPrefix},
+		{"pay", "acme/payments", RankWord},
+		{"eval", "python.lang.eval-injection", RankWord},
+		{"eval", "python.medieval.eval", RankWord}, // the second one begins a word
+		{"eval python", "python.lang.eval", RankWord},
+		{"log4j core", "org.apache.logging.log4j:log4j-core", RankWord},
+		{"val", "python.lang.eval", RankPart},
+		{"val python", "python.lang.eval", RankPart},
+		{"/pay", "acme/payments", RankWord},
+		{"%", "100%", RankWord},
+		{"%", "acme/payments", none},
+		{"_", "acme/payments", none},
+		{"eval ruby", "python.lang.eval", none},
+		{"4j", "log4j", RankPart},
+		{"münchen", "filiale/MÜNCHEN", RankWord},
+		{"ünchen", "filiale/München", RankPart},
+		{"לום", "שלום/עולם", RankPart},
+		{"עולם", "שלום/עולם", RankWord},
+		{"🔒", "acme/🔒vault", RankWord},
+		{strings.Repeat("a", MaxText), "a", none},
+	} {
+		got, fits := query(t, c.typed).Rank(c.name)
+		if !fits {
+			got = none
+		}
+		if got != c.want {
+			t.Errorf("%q for %q: rank %d, want %d", c.name, c.typed, got, c.want)
+		}
+	}
+}
+
+func TestQueriesAreBounded(t *testing.T) {
+	for typed, fault := range map[string]string{
+		strings.Repeat("é", MaxText):        "",
+		strings.Repeat("é", MaxText+1):      "200 characters",
+		strings.Repeat("a ", MaxWords):      "",
+		strings.Repeat("a ", MaxWords+1):    "16 words",
+		"a\x00b":                            "no text",
+		"\xff":                              "no text",
+		strings.Repeat("\xff", 2*MaxText+1): "no text",
+	} {
+		_, err := ParseQuery(typed)
+		if fault == "" && err != nil || fault != "" && (!errors.As(err, new(*redoubt.InvalidError)) || !strings.Contains(err.Error(), fault)) {
+			t.Errorf("%.20q: %v, want %q", typed, err, fault)
+		}
+	}
+	for typed, id := range map[string]int64{"#123": 123, "123": 123, "123 4": 0, "##1": 0, "-1": 0, "#": 0, "0": 0, "4294967295": 4294967295, "4294967296": 0, "１２": 0} {
+		if q := query(t, typed); q.finding != id {
+			t.Errorf("%q is the finding %d, want %d", typed, q.finding, id)
+		}
+	}
+}
+
+func TestHitsAreMarkedByCharacters(t *testing.T) {
+	for _, c := range []struct{ typed, name, want string }{
+		{"pay", "acme/Payments", "acme/[Pay]ments"},
+		{"an na", "banana", "b[anana]"},
+		{"ı", "ÇIĞIR", "ÇIĞIR"},
+		{"i", "İstanbul", "[İ]stanbul"}, // whose small letter is shorter in bytes
+		{"ünch", "MÜNCHEN", "M[ÜNCH]EN"},
+		{"<b>", "<b>&amp;</b>", "[<b>]&amp;</b>"},
+		{"none", "acme", "acme"},
+		{"", "acme", "acme"},
+	} {
+		var got strings.Builder
+		for _, p := range query(t, c.typed).Parts(c.name) {
+			if p.Hit {
+				p.Text = "[" + p.Text + "]"
+			}
+			got.WriteString(p.Text)
+		}
+		if got.String() != c.want {
+			t.Errorf("%q in %q: %s, want %s", c.typed, c.name, &got, c.want)
+		}
+	}
+}
+
+// Of whatever name, the parts are the name again, and one of them is a hit where all words
+// are in it.
+func TestPartsAreTheWholeName(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		typed, err := ParseQuery(rapid.StringN(0, 5, -1).Draw(t, "typed"))
+		name := rapid.String().Draw(t, "name")
+		if err != nil {
+			t.Skip(err)
+		}
+		parts := typed.Parts(name)
+		var whole strings.Builder
+		for _, p := range parts {
+			whole.WriteString(p.Text)
+		}
+		_, fits := typed.Rank(name)
+		marked := slices.ContainsFunc(parts, func(p Part) bool { return p.Hit })
+		if whole.String() != name || fits && !marked && !typed.Empty() {
+			t.Fatalf("%q is cut into %v, fits: %t", name, parts, fits)
+		}
+	})
+}

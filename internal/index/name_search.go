@@ -1,0 +1,210 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/redoubt/redoubt"
+)
+
+// NameKind is what a name is of.
+type NameKind uint8
+
+// What findings have in common, and are found by.
+const (
+	NameOfProject NameKind = iota
+	NameOfRule
+	NameOfPackage
+	NameOfVulnerability
+)
+
+// NameHit is what findings have in common, found by its name.
+type NameHit struct {
+	Kind      NameKind
+	ID        int64 // of a project; 0 of others
+	Name      string
+	Rank      int               // as it was ranked
+	IssueType redoubt.IssueType // of the findings that have it: where most are open; 0 where none has it
+	Open      int               // findings that are open, each once
+}
+
+// NameRank says how good a name is, lower is better, and whether it is a hit at all. Names
+// of vulnerabilities are in lower case, as their findings are searched; others are as written.
+type NameRank func(kind NameKind, name string) (rank int, hit bool)
+
+// SearchNames finds the best names of each kind, limit of each, by kind: of all projects
+// that may be seen, and of the rules of code and secrets, packages and vulnerabilities that
+// findings in them have. Of names as good as each other the shorter come first.
+func (v *View) SearchNames(visible redoubt.ProjectGlobs, limit int, rank NameRank) []NameHit {
+	v.d.mu.RLock()
+	defer v.d.mu.RUnlock()
+	n := &nameSearch{s: v.d.state, rank: rank, limit: limit}
+	for _, p := range n.s.parts {
+		f := redoubt.FindingFilter{IssueType: p.issueType, Visible: visible}
+		seen := n.s.selected(p, &f)
+		f.Statuses, f.Dedup = []redoubt.Status{redoubt.StatusOpen}, true
+		n.scopes = append(n.scopes, nameScope{p, seen, n.s.selected(p, &f)})
+	}
+	return slices.Concat(n.projects(visible), n.rules(), n.packages(), n.vulnerabilities())
+}
+
+// nameSearch is a search for names under the lock of the state.
+type nameSearch struct {
+	s      *state
+	scopes []nameScope // of each issue type
+	rank   NameRank
+	limit  int
+}
+
+// nameScope is what may be seen of a partition, to be read only.
+type nameScope struct {
+	p          *partition
+	seen, open *roaring.Bitmap
+}
+
+func (n *nameSearch) projects(visible redoubt.ProjectGlobs) []NameHit {
+	best := n.best(NameOfProject)
+	for number, p := range n.s.projects.entries {
+		if p == nil || !visible.Allows(p.name) {
+			continue
+		}
+		if hit, good := best.wants(p.name, n.s.projects.ids[number]); good {
+			best.put(hit, uint32(number))
+		}
+	}
+	return n.counted(best, byProject)
+}
+
+// rules are those of code and of secrets: of dependencies there is one a vulnerability, which
+// is found itself.
+func (n *nameSearch) rules() []NameHit {
+	of := *n
+	of.scopes = slices.DeleteFunc(slices.Clone(n.scopes), func(s nameScope) bool { return s.p.issueType == redoubt.SCA })
+	best := n.best(NameOfRule)
+	for name, numbers := range n.s.rulesByName {
+		if hit, good := best.wants(name, 0); good && of.seen(byRule, numbers...) {
+			best.put(hit, numbers...)
+		}
+	}
+	return of.counted(best, byRule)
+}
+
+func (n *nameSearch) packages() []NameHit {
+	best := n.best(NameOfPackage)
+	for number, name := range n.s.packages.texts {
+		if hit, good := best.wants(name, 0); good && n.seen(byPackage, uint32(number)) {
+			best.put(hit, uint32(number))
+		}
+	}
+	return n.counted(best, byPackage)
+}
+
+// vulnerabilities have no bitmaps. Which are still there is asked of the rows, where any
+// name is a hit.
+func (n *nameSearch) vulnerabilities() []NameHit {
+	best := n.best(NameOfVulnerability)
+	texts := n.s.vulns.texts
+	if !slices.ContainsFunc(texts, func(name string) bool { _, good := best.wants(name, 0); return good }) {
+		return nil
+	}
+	scope := n.scopes[redoubt.SCA-1]
+	column := scope.p.columns[namedVuln]
+	there, open := make([]int, len(texts)), make([]int, len(texts))
+	if column != nil {
+		for batch := range batches(scope.seen) {
+			count(there, column, batch)
+		}
+		for batch := range batches(scope.open) {
+			count(open, column, batch)
+		}
+	}
+	for number, name := range texts {
+		if there[number] == 0 {
+			continue
+		}
+		if hit, good := best.wants(name, 0); good {
+			hit.IssueType, hit.Open = redoubt.SCA, open[number]
+			best.put(hit)
+		}
+	}
+	return best.hits()
+}
+
+// seen reports whether findings that may be seen have one of the values.
+func (n *nameSearch) seen(f field, values ...uint32) bool {
+	return slices.ContainsFunc(n.scopes, func(scope nameScope) bool {
+		return slices.ContainsFunc(values, func(v uint32) bool { return scope.p.readBitmap(f, v).Intersects(scope.seen) })
+	})
+}
+
+// counted are the best, with what is open of each.
+func (n *nameSearch) counted(best *bestNames, f field) []NameHit {
+	for i := range best.list {
+		c := &best.list[i]
+		most := -1
+		for _, scope := range n.scopes {
+			open, any := 0, false
+			for _, v := range c.values {
+				b := scope.p.readBitmap(f, v)
+				open += int(b.AndCardinality(scope.open))
+				any = any || b.Intersects(scope.seen)
+			}
+			c.Open += open
+			if any && open > most {
+				c.IssueType, most = scope.p.issueType, open
+			}
+		}
+	}
+	return best.hits()
+}
+
+// bestNames keeps the best of the names of a kind.
+type bestNames struct {
+	kind  NameKind
+	rank  NameRank
+	limit int
+	list  []rankedName // the best first
+}
+
+// rankedName is a name, and the values of a field that it stands for.
+type rankedName struct {
+	NameHit
+	values []uint32
+}
+
+func (n *nameSearch) best(kind NameKind) *bestNames {
+	return &bestNames{kind: kind, rank: n.rank, limit: n.limit}
+}
+
+// wants ranks a name, and reports whether it is one of the best so far. The empty name is
+// none.
+func (b *bestNames) wants(name string, id int64) (hit NameHit, good bool) {
+	if name == "" {
+		return hit, false
+	}
+	rank, fits := b.rank(b.kind, name)
+	hit = NameHit{Kind: b.kind, ID: id, Name: name, Rank: rank}
+	return hit, fits && (len(b.list) < b.limit || hit.compare(b.list[len(b.list)-1].NameHit) < 0)
+}
+
+// put takes a name in that is wanted.
+func (b *bestNames) put(hit NameHit, values ...uint32) {
+	at, _ := slices.BinarySearchFunc(b.list, hit, func(r rankedName, h NameHit) int { return r.compare(h) })
+	b.list = slices.Insert(b.list, at, rankedName{hit, values})
+	b.list = b.list[:min(len(b.list), b.limit)]
+}
+
+// compare is below 0 where a hit comes before another one of its kind.
+func (h NameHit) compare(other NameHit) int {
+	return cmp.Or(cmp.Compare(h.Rank, other.Rank), cmp.Compare(len(h.Name), len(other.Name)), cmp.Compare(h.Name, other.Name), cmp.Compare(h.ID, other.ID))
+}
+
+func (b *bestNames) hits() []NameHit {
+	out := make([]NameHit, len(b.list))
+	for i, r := range b.list {
+		out[i] = r.NameHit
+	}
+	return out
+}

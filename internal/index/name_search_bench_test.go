@@ -1,0 +1,65 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// BenchmarkSearchNames looks through the names of a million findings of 400 projects,
+// 40,000 packages and 20,000 vulnerabilities, as each key in the palette does. Beside it,
+// the limit: the page of what is open, with its facets.
+func BenchmarkSearchNames(b *testing.B) {
+	const n = 1_000_000
+	x := New(&supplied{bulk{n: n, version: 1}}, Options{BodyCache: 4 << 30})
+	v, err := x.Deployment(context.Background(), tenant)
+	if err != nil {
+		b.Fatal(err)
+	}
+	list := ListQuery{Filter: redoubt.FindingFilter{IssueType: redoubt.SCA, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}}, Size: 50, Values: 10, Now: bulkBegin}
+	for _, f := range []Facet{FacetSeverity, FacetStatus, FacetProject, FacetRule, FacetPackage, FacetEPSS, FacetReachability, FacetAssignee} {
+		list.Facets = append(list.Facets, FacetRequest{Facet: f})
+	}
+	for _, c := range []struct {
+		name, text string
+		visible    redoubt.ProjectGlobs
+	}{
+		{name: "in every name", text: "-"},
+		{name: "in none", text: "no-such-name"},
+		{name: "one letter", text: "e"},
+		{name: "one name", text: "cve-2024-17171"},
+		{name: "300 letters", text: strings.Repeat("abc", 100)},
+		{name: "signs", text: "%%__''"},
+		{name: "right to left", text: "עברית"},
+		{name: "bound to projects", text: "-", visible: redoubt.ProjectGlobs{"acme/service-1*"}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			beside(b, func() {}, func() {
+				v.SearchNames(c.visible, 5, func(_ NameKind, name string) (int, bool) {
+					return 0, strings.Contains(strings.ToLower(name), c.text)
+				})
+			}, func() {
+				if l, err := v.List(b.Context(), list); err != nil || l.Total < 50 {
+					b.Fatal("no list", err)
+				}
+			})
+		})
+	}
+}
+
+// supplied has findings in dependencies.
+type supplied struct{ bulk }
+
+func (s *supplied) Feed(ctx context.Context, id, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
+	return s.bulk.Feed(ctx, id, since, func(b *redoubt.Batch) error {
+		for i := range b.Findings {
+			f := &b.Findings[i]
+			f.IssueType, f.Package = redoubt.SCA, fmt.Sprintf("@acme/library-%d", f.ID%40_000)
+			f.Body = fmt.Appendf(nil, `"rule_message":null,"location":{"line":1},"vulnerability_identifier":"CVE-2024-%d"`, f.ID%20_000)
+		}
+		return take(b)
+	})
+}
