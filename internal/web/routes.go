@@ -55,6 +55,7 @@ func routes() []route {
 		{row(get, org+"/overview", viewer, reads), (*request).overview},
 		{row(get, org+"/news", viewer, reads), (*request).showNews},
 		{row(get, org+"/mine", viewer, reads), (*request).listMine},
+		{row(get, org+searchPath, viewer, reads), (*request).searchEverything},
 
 		{row(get, org+"/findings", viewer, reads), listFindings(redoubt.SAST)},
 		{row(get, org+"/supply-chain/vulnerabilities", viewer, reads), listFindings(redoubt.SCA)},

@@ -1,0 +1,164 @@
+package web
+
+import (
+	"context"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+var (
+	anOption = regexp.MustCompile(`(?s)<(?:a|button) id="hit-[^>]*>.*?</(?:a|button)>`)
+	leadsTo  = regexp.MustCompile(`(?:href|form)="([^"]*)"`)
+	hitTag   = regexp.MustCompile(`<[^>]*>`)
+)
+
+// palette is what the palette shows on a page: addresses, and texts.
+func (s *site) palette(at, typed string) (addresses, texts []string, all string) {
+	s.t.Helper()
+	r := pageRequest(s.t, "/orgs/acme/search?q="+url.QueryEscape(typed))
+	r.Header.Set("HX-Request", "true")
+	r.Header.Set("HX-Current-URL", "http://localhost/orgs/acme"+at)
+	a := s.send(r)
+	if a.StatusCode != http.StatusOK {
+		s.t.Fatalf("%q: %d %s", typed, a.StatusCode, a.text)
+	}
+	checkInline(s.t, strings.ReplaceAll(a.text, "onerror=", "")) // escaped, as who has it in a name looks
+	for _, o := range anOption.FindAllString(a.text, -1) {
+		addresses = append(addresses, html.UnescapeString(leadsTo.FindStringSubmatch(o)[1]))
+		texts = append(texts, strings.Join(strings.Fields(html.UnescapeString(hitTag.ReplaceAllString(o, ""))), " "))
+	}
+	return addresses, texts, a.text
+}
+
+func pageRequest(t testing.TB, path string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestSearchLeadsToWhatIsThere: each kind of thing is found, first where it is meant, and
+// its address is one that answers.
+func TestSearchLeadsToWhatIsThere(t *testing.T) {
+	s := demoSite(t)
+	s.crew()
+	s.as(redoubt.RoleTriager)
+	finding := firstFinding(s)
+	s.keep(url.Values{"query": {"severities=high"}, "name": {"Weekly review"}})
+	for _, c := range []struct{ typed, leads string }{
+		{"#" + finding, "/findings/" + finding},
+		{finding, "/findings/" + finding},
+		{"acme/payments", "/projects/"},
+		{"payments", "/projects/"},
+		{"lodash", "/supply-chain/vulnerabilities?dependencies=lodash"},
+		{"weekly", "/findings?view="},
+		{"builder", "/findings?assignees=bob"},
+		{"polic", "/policies"},
+		{"settings tok", "/settings/tokens"},
+		{"new token", "/settings/tokens"},
+		{"overview", "/overview"},
+	} {
+		addresses, texts, _ := s.palette("/overview", c.typed)
+		if len(addresses) == 0 || !strings.HasPrefix(addresses[0], "/orgs/acme"+c.leads) {
+			t.Errorf("%q finds first %.200q, %.200q; want %s", c.typed, addresses, texts, c.leads)
+			continue
+		}
+		for _, to := range addresses {
+			if a := s.get(strings.TrimPrefix(to, "/orgs/acme")); a.StatusCode != http.StatusOK {
+				t.Errorf("%q leads to %s, which is %d", c.typed, to, a.StatusCode)
+			}
+		}
+		says(t, s.page("/search?q="+url.QueryEscape(c.typed)), html.EscapeString(addresses[0]))
+	}
+	_, _, text := s.palette("/overview", "no such name")
+	says(t, text, `data-total="0"`, "Code findings", "/orgs/acme/findings?q=no&#43;such&#43;name")
+	says(t, s.page("/search?q=no+such+name"), "Nothing is called so", "/orgs/acme/advisories?q=no&#43;such&#43;name")
+}
+
+// TestActionsAreWhereTheyMakeSense: and for whom.
+func TestActionsAreWhereTheyMakeSense(t *testing.T) {
+	s := demoSite(t)
+	project := first(s, "/projects", "/projects/")
+	for _, c := range []struct {
+		role        redoubt.Role
+		at, offers  string
+		offered     bool
+		description string
+	}{
+		{redoubt.RoleTriager, "/projects/" + project, " now", true, "a scan of the project"},
+		{redoubt.RoleViewer, "/projects/" + project, " now", false, "a scan, which a viewer may not make"},
+		{redoubt.RoleTriager, "/projects/999999", " now", false, "a scan of no project"},
+		{redoubt.RoleTriager, "/overview", " now", false, "a scan of nothing"},
+		{redoubt.RoleViewer, "/findings?severities=high&finding=3", "Export these findings", true, "an export"},
+		{redoubt.RoleViewer, "/projects", "Export these findings", false, "an export of no list"},
+		{redoubt.RoleViewer, "/overview", "Upload a report", false, "an upload, which a viewer may not make"},
+		{redoubt.RoleTriager, "/overview", "Upload a report", true, "an upload"},
+		{redoubt.RoleTriager, "/overview", "Invite somebody", false, "an invitation by a triager"},
+		{redoubt.RoleAdmin, "/overview", "Invite somebody", true, "an invitation"},
+		{redoubt.RoleViewer, "/overview", "Audit log", false, "the audit log for a viewer"},
+	} {
+		s.as(c.role)
+		_, texts, _ := s.palette(c.at, "")
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, c.offers) }) != c.offered {
+			t.Errorf("%s on %s: %s: want %t of %q", c.role, c.at, c.description, c.offered, texts)
+		}
+	}
+	s.as(redoubt.RoleViewer)
+	addresses, _, _ := s.palette("/findings?severities=high&finding=3", "export")
+	if len(addresses) == 0 || addresses[0] != "/orgs/acme/findings/export?severities=high" {
+		t.Errorf("what is exported: %q", addresses)
+	}
+}
+
+// TestSearchShowsHostileNamesAsTheyAre: nothing of a name is markup, whatever is marked in it.
+func TestSearchShowsHostileNamesAsTheyAre(t *testing.T) {
+	s := demoSite(t)
+	const name = `acme/<img src=x onerror=alert(1)>&"\u202e`
+	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.CreateProject(ctx, redoubt.Project{Name: name})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, typed := range []string{"<img", "src", `&"`, "acme", `"><script>`, "img src"} {
+		_, texts, all := s.palette("/overview", typed)
+		page := s.page("/search?q=" + url.QueryEscape(typed))
+		for _, text := range []string{all, page} {
+			lacks(t, text, "<img src", "<script>")
+		}
+		found := slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(text, strings.Join(strings.Fields(name), " ")) })
+		if want := !strings.Contains(typed, "script"); found != want {
+			t.Errorf("%q finds it: %t in %q", typed, found, texts)
+		}
+	}
+	_, _, all := s.palette("/overview", "IMG")
+	says(t, all, "acme/&lt;<mark>img</mark> src=x")
+}
+
+// TestSearchIsBounded: what is too much is refused, and nothing else.
+func TestSearchIsBounded(t *testing.T) {
+	s := demoSite(t)
+	for typed, say := range map[string]string{strings.Repeat("a ", 17): "at most 16 words", strings.Repeat("a", 201): "200 characters"} {
+		a := s.get("/search?q=" + url.QueryEscape(typed))
+		if a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%q: %d", typed, a.StatusCode)
+		}
+		says(t, a.text, say)
+	}
+	for _, typed := range []string{"a", "%", "_", "'; --", strings.Repeat("א", 200), "\u202e", "#", "0", "#18446744073709551616"} {
+		s.palette("/overview", typed)
+		s.page("/search?q=" + url.QueryEscape(typed))
+	}
+}

@@ -1,0 +1,123 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/globalsearch"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// place is a page to go to, or something to do.
+type place struct {
+	kind    globalsearch.Kind
+	name    string // unique among places
+	group   string // of the navigation; may be empty
+	address string
+	least   redoubt.Role
+	sends   bool // it is done by a form that the address takes
+}
+
+// rank is how good a place fits: by its name, or by its group with it.
+func (p place) rank(q globalsearch.Query) (globalsearch.Rank, bool) {
+	if rank, fits := q.Rank(p.name); fits {
+		return rank, true
+	}
+	return q.Rank(p.group + " " + p.name)
+}
+
+// more are the pages beside the navigation, and what starts somewhere else than where one is.
+var more = []place{
+	{kind: globalsearch.Page, name: "Managed scans", group: "Inventory", address: "/runs", least: viewer},
+	{kind: globalsearch.Page, name: "Get started", address: startPath, least: viewer},
+	{kind: globalsearch.Page, name: "Your account", address: "/account", least: viewer},
+	{kind: globalsearch.Action, name: "New token", address: tokensPath, least: viewer},
+	{kind: globalsearch.Action, name: "Make an SBOM", address: "/sbom", least: viewer},
+	{kind: globalsearch.Action, name: "Upload a report", address: uploadPath, least: triager},
+	{kind: globalsearch.Action, name: "Add an exception", address: "/exceptions#add", least: triager},
+	{kind: globalsearch.Action, name: "New notification rule", address: notificationsPath + "/new", least: admin},
+	{kind: globalsearch.Action, name: "Connect a code host", address: connectionsPath, least: admin},
+	{kind: globalsearch.Action, name: "Invite somebody", address: usersPath, least: admin},
+}
+
+// places are all that the viewer may go to and do, first what makes sense where they are.
+func (req *request) places(ctx context.Context, tx *store.Tx) ([]place, error) {
+	out, err := req.actionsHere(ctx, tx)
+	for _, p := range more {
+		if req.viewer.May(p.least) {
+			p.address = req.to(p.address)
+			out = append(out, p)
+		}
+	}
+	for _, g := range navigation(req.to(""), "", req.viewer, nil) {
+		for _, item := range g.Items {
+			out = append(out, place{kind: globalsearch.Page, name: item.Label, group: g.Title, address: item.Address})
+		}
+	}
+	return out, err
+}
+
+// actionsHere is what can be done with the page that the palette was opened on.
+func (req *request) actionsHere(ctx context.Context, tx *store.Tx) ([]place, error) {
+	at, err := url.Parse(req.r.Header.Get("HX-Current-URL"))
+	if err != nil || !strings.HasPrefix(at.Path, req.to("/")) {
+		return nil, nil // which is nothing to complain about: scripts say where they are
+	}
+	path := strings.TrimPrefix(at.Path, req.to(""))
+	for _, p := range products {
+		if path == p.Path {
+			query := at.Query()
+			query.Del("finding")
+			return []place{{kind: globalsearch.Action, name: "Export these findings", address: req.to(p.Path + "/export?" + query.Encode())}}, nil
+		}
+	}
+	id, err := strconv.ParseInt(strings.TrimPrefix(path, "/projects/"), 10, 64)
+	if err != nil || !strings.HasPrefix(path, "/projects/") || !req.viewer.May(triager) {
+		return nil, nil // another page, where nothing more can be done
+	}
+	p, err := tx.Project(ctx, id)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nil, nil
+	}
+	scan := place{kind: globalsearch.Action, name: "Scan " + p.Name + " now", address: req.to("/projects/" + decimal(id) + "/scan"), sends: true}
+	return []place{scan}, err
+}
+
+// peopleNamed are the users whose name fits, limit at most, with what is open and theirs.
+func peopleNamed(members []redoubt.Member, view *index.View, q globalsearch.Query, limit int) (hits []globalsearch.Hit) {
+	for _, m := range members {
+		rank, fits := q.Rank(m.Name)
+		if titled, also := q.Rank(m.Title()); also && (!fits || titled < rank) {
+			rank, fits = titled, true
+		}
+		if fits && m.Enabled() {
+			hits = append(hits, globalsearch.Hit{Kind: globalsearch.Person, Rank: rank, Name: m.Name, Detail: m.Title()})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b globalsearch.Hit) int { return cmp.Compare(a.Rank, b.Rank) })
+	hits = hits[:min(len(hits), limit)]
+	for i := range hits {
+		h := &hits[i]
+		most := 0
+		for _, p := range products {
+			f := every(p)
+			f.Statuses, f.Assignees = []redoubt.Status{redoubt.StatusOpen}, []string{h.Name}
+			n := view.Count(f)
+			h.Open += n
+			if h.IssueType == 0 || n > most {
+				h.IssueType, most = p.Type, n
+			}
+		}
+		if h.Detail == h.Name {
+			h.Detail = ""
+		}
+	}
+	return hits
+}
