@@ -85,7 +85,7 @@ func TestARealClientFindsItsWay(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if len(got.Tools) != 13 || !got.Checked || len(got.Scopes) != 1 || got.Scopes[0] != "read" || got.Issuer != w.url {
+	if len(got.Tools) != 14 || !got.Checked || len(got.Scopes) != 1 || got.Scopes[0] != "read" || got.Issuer != w.url {
 		t.Errorf("%+v", got)
 	}
 }
