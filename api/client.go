@@ -63,6 +63,7 @@ type call struct {
 	reads  bool      // by another method than GET
 	key    string    // Idempotency-Key
 	tag    string    // If-Match
+	accept string    // Accept, of what is not JSON by itself
 }
 
 // Option adds to a call that changes something.
@@ -202,7 +203,7 @@ func (c *Client) once(ctx context.Context, k call, body []byte) (*http.Response,
 	if media != "" {
 		req.Header.Set("Content-Type", media)
 	}
-	for name, value := range map[string]string{"Idempotency-Key": k.key, "If-Match": k.tag} {
+	for name, value := range map[string]string{"Idempotency-Key": k.key, "If-Match": k.tag, "Accept": k.accept} {
 		if value != "" {
 			req.Header.Set(name, value)
 		}

@@ -11,7 +11,7 @@ type FindingsQuery struct {
 	Dedup              bool           `query:"dedup" default:"false" doc:"One finding for all refs: the one on the primary branch, else the newest."`
 	Repos              []string       `query:"repos,explode" doc:"Only these projects, by name, in any case."`
 	RepositoryIDs      []int64        `query:"repository_ids,explode" minimum:"0" maximum:"4294967295" doc:"Only these projects, by id."`
-	Status             []string       `query:"status,explode" enum:"open,fixed,ignored,reviewing,fixing" doc:"Only findings with one of these statuses."`
+	Status             []string       `query:"status,explode" enum:"open,fixed,ignored,reviewing,fixing" doc:"Only findings with one of these statuses (several: an extension)."`
 	TriageReasons      []string       `query:"triage_reasons,explode" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Only findings ignored for one of these reasons."`
 	Severities         []string       `query:"severities,explode" enum:"low,medium,high,critical" doc:"Only these severities."`
 	Ref                string         `query:"ref" maxLength:"512" doc:"Only findings on this ref, full or short; _default sets no filter."`

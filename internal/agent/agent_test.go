@@ -246,6 +246,9 @@ func TestConfiguration(t *testing.T) {
 	if text := w.identityAsJSON(); !strings.Contains(text, "roles=(webapi") || !strings.Contains(text, `"deploymentId":`+fmt.Sprint(w.deployment.ID)) {
 		w.Errorf("the scanner's assistant asks who it is, and hears %s", text)
 	}
+	if id, err := w.client().GetIdentity(t.Context()); err != nil || id.DeploymentID != w.deployment.ID || !strings.Contains(id.Identity, "roles=(webapi") {
+		t.Errorf("our client reads %+v, %v", id, err)
+	}
 	if text := w.ok("GET", "/api/agent/identity", nil); !strings.Contains(text, "token all") {
 		t.Error(text)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -29,20 +30,13 @@ func (a *Agent) deployment(w http.ResponseWriter, _ *http.Request, caller auth.C
 	}{deploymentInfo{ID: d.ID, Name: d.Slug, Slug: d.Slug, DisplayName: d.Name, OrganizationID: d.ID}})
 }
 
-// identityInfo is who a token is as the scanner's own assistant reads it: it
-// looks for webapi among the roles of the text.
-type identityInfo struct {
-	Identity     string `json:"identity"`
-	DeploymentID int64  `json:"deploymentId"`
-	UserID       int64  `json:"userId"` // 0 of a token that no user made
-}
-
 // identity answers who the token is: in JSON where that is asked for, else for
-// people, since the scanner prints it.
+// people, since the scanner prints it. The scanner's own assistant looks for webapi among
+// the roles of the text.
 func (a *Agent) identity(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	t := caller.Token
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
-		return answer(w, identityInfo{DeploymentID: caller.Deployment.ID, UserID: t.UserID, Identity: fmt.Sprintf(
+		return answer(w, api.Identity{DeploymentID: caller.Deployment.ID, UserID: t.UserID, Identity: fmt.Sprintf(
 			"id=%s deployment_id=%d user_id=%d created_at=%s roles=(%s)",
 			t.PublicID, caller.Deployment.ID, t.UserID, t.CreatedAt.UTC().Format(time.RFC3339), strings.Join(rolesOf(t), ", "),
 		)})

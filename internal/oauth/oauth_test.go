@@ -2,6 +2,8 @@ package oauth_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
@@ -48,6 +51,7 @@ func TestAClientIsLetIn(t *testing.T) {
 			if document.text != w.fetch("/.well-known/oauth-authorization-server").text || document.get("issuer") != w.url || document.get("jwks_uri") == "" || document.get("introspection_endpoint") == "" {
 				t.Errorf("%s", document.text)
 			}
+			w.checkDescribed(document.text)
 			client := w.register(here)
 			page := w.fetch("/orgs/acme/authorize?" + wish(client).Encode())
 			for _, want := range []string{"An editor", "127.0.0.1:7777", "acme", "change what you can change"} {
@@ -61,6 +65,26 @@ func TestAClientIsLetIn(t *testing.T) {
 			s := w.login(client, "write")
 			w.checkGranted(client, s)
 		})
+	}
+}
+
+// checkDescribed holds the document to what openapi.json and our client say of it.
+func (w *world) checkDescribed(document string) {
+	w.Helper()
+	read, err := (&api.Client{BaseURL: w.url, Retries: -1}).GetAuthorizationServer(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	again, err := json.Marshal(read)
+	if err != nil {
+		w.Fatal(err)
+	}
+	var want, got map[string]any
+	if err := errors.Join(json.Unmarshal([]byte(document), &want), json.Unmarshal(again, &got)); err != nil {
+		w.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.Errorf("the document and what is described of it (-document +described):\n%s", diff)
 	}
 }
 

@@ -24,6 +24,10 @@ func beyond(h handler) handler {
 	}
 }
 
+// severalWords end the text of a parameter of which the contract takes one value, and this
+// server several.
+const severalWords = "(several: an extension)"
+
 func mark(extensions *map[string]any) {
 	if *extensions == nil {
 		*extensions = map[string]any{}
@@ -37,6 +41,9 @@ func (s *spec) markMembers() {
 		for _, p := range o.described.Parameters {
 			if strings.Contains(p.Description, extensionWords) {
 				mark(&p.Extensions)
+			}
+			if strings.Contains(p.Description, severalWords) {
+				mark(&p.Schema.Extensions)
 			}
 		}
 	}

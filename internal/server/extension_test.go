@@ -15,6 +15,7 @@ var elsewhere = []string{
 	"listProjects", "getProject", "updateProject", "deleteProject", "toggleManagedScan", "addProjectTags", "removeProjectTags",
 	"listDependencies", "listDependencyRepositories", "listLockfiles", "createSBOMExport", "getSBOMExport", "downloadSBOM",
 	"searchScans", "getScan", "listPolicies", "listPolicyRules", "updatePolicy",
+	"getIdentity", "getAuthorizationServer",
 }
 
 // TestExtensionsAreMarked: openapi.json says of each operation, parameter and
@@ -24,6 +25,9 @@ func TestExtensionsAreMarked(t *testing.T) {
 		Name        string
 		Description string
 		Extension   bool `json:"x-redoubt"`
+		Schema      struct {
+			Several bool `json:"x-redoubt"` // values of which the contract takes one
+		}
 	}
 	var doc struct {
 		Paths map[string]map[string]struct {
@@ -42,7 +46,7 @@ func TestExtensionsAreMarked(t *testing.T) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
 	}
-	marked := 0
+	marked, several := 0, []string{}
 	check := func(what string, d described) {
 		if says := strings.Contains(d.Description, extensionWords); says != d.Extension {
 			t.Errorf("%s is marked %t, and says %q", what, d.Extension, d.Description)
@@ -59,6 +63,11 @@ func TestExtensionsAreMarked(t *testing.T) {
 			}
 			for _, p := range op.Parameters {
 				check(op.OperationID+" "+p.Name, p)
+				if says := strings.Contains(p.Description, severalWords); says != p.Schema.Several {
+					t.Errorf("%s of %s takes several, marked %t, and says %q", p.Name, op.OperationID, p.Schema.Several, p.Description)
+				} else if says {
+					several = append(several, op.OperationID+" "+p.Name)
+				}
 			}
 		}
 	}
@@ -66,6 +75,9 @@ func TestExtensionsAreMarked(t *testing.T) {
 		for member, d := range schema.Properties {
 			check(name+"."+member, d)
 		}
+	}
+	if !slices.Equal(several, []string{"listFindings status"}) {
+		t.Errorf("several values are an extension of %v", several)
 	}
 	if marked < 10 {
 		t.Errorf("only %d parameters and members are marked", marked)

@@ -54,6 +54,7 @@ func newSpec() *spec {
 		route.handler(s.api, o)
 		o.params, o.members = s.params(o.described), s.members(o.described)
 	}
+	s.describeMounted()
 	for _, schema := range registry.Map() {
 		settleMembers(schema)
 	}
