@@ -140,10 +140,6 @@ func sourceOf(u Upload) string {
 // live is the life of the findings of a stream through one applied scan.
 func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sighting, order []string, a *Answer) {
 	before := m.remember()
-	for id, one := range seen {
-		one.Coverage, one.ByFull = covered(u, one), u.Full
-		seen[id] = one
-	}
 	seen, order = m.continueBlind(s, u, seen, order)
 	is := map[*Finding]string{} // the identity under which each is seen
 	decided := map[*Finding]bool{}
@@ -174,13 +170,7 @@ func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sightin
 			fresh = slices.DeleteFunc(fresh, func(id string) bool { return id == pair.identity })
 		}
 	}
-	var came []Sighting
-	for f, id := range is {
-		if !f.counted(u) || !place(f.Sighting, seen[id]) || f.State != seen[id].State {
-			came = append(came, seen[id])
-		}
-	}
-	take(m.pairs(closing, fresh, seen, ways(u), came, u))
+	take(m.pairs(closing, fresh, seen, ways(u), cameTo(u, is, seen), u))
 	var staying []*Finding
 	for _, f := range s.Findings {
 		if is[f] == "" && alive(f) && u.Full && !u.Report.Failed && !closes(u, f) && !out(u, f) && told(u, f) && !ran(u, f) {
@@ -209,6 +199,16 @@ func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sightin
 	m.split(s, u, before, a)
 	m.reopen(back)
 	a.Idle = a.Distinct - a.Fresh - a.Returned - a.Moved
+}
+
+// cameTo are the sightings of findings that were not counted where they are seen.
+func cameTo(u Upload, is map[*Finding]string, seen map[string]Sighting) (came []Sighting) {
+	for f, id := range is {
+		if !f.counted(u) || !place(f.Sighting, seen[id]) || f.State != seen[id].State {
+			came = append(came, seen[id])
+		}
+	}
+	return came
 }
 
 func alive(f *Finding) bool { return f.State == redoubt.Unresolved || f.State == redoubt.Muted }

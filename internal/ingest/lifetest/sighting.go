@@ -41,12 +41,12 @@ func sightings(u Upload) (map[string]Sighting, []string) {
 			order = append(order, id)
 		}
 		if !known || before.State == redoubt.Muted && !r.Muted {
-			seen[id] = see(r)
+			one := see(r)
+			one.Coverage, one.ByFull = covered(u, one), u.Full
 			if key, _ := identityOf(u, r); blind(key) {
-				one := seen[id]
 				one.Alike = key
-				seen[id] = one
 			}
+			seen[id] = one
 		}
 	}
 	return seen, order
