@@ -178,7 +178,7 @@ func Read(path string) (r Ring, err error) {
 	if f.Format != format {
 		return r, fmt.Errorf("the key file %s has the format %d, which this version does not know: use a newer one, or put the one from the backup in its place", path, f.Format)
 	}
-	if f.Sum != "" && f.Sum != f.Ring.sum() {
+	if f.Sum != "" && f.Sum != f.sum() {
 		return r, fmt.Errorf("the key file %s is damaged, as its sum is not that of its keys: put the one from the backup in its place", path)
 	}
 	return f.Ring, nil

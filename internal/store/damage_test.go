@@ -143,7 +143,7 @@ func TestWhatALaterProgramWroteIsNoDamage(t *testing.T) {
 				})
 				reads, writes := c.s.Health(t.Context())
 				put := c.s.PutSetting(t.Context(), "x", nil)
-				if c.want == redoubt.ErrDamaged {
+				if errors.Is(c.want, redoubt.ErrDamaged) {
 					fails(t, c.program, err, c.want)
 					fails(t, c.program+": readiness", reads, c.want)
 					fails(t, c.program+": a write", put, c.want)

@@ -68,10 +68,7 @@ func (e *engine) unknownShape(ctx context.Context, damage error) error {
 	if e.program == "" || !errors.Is(damage, errUndecoded) {
 		return nil
 	}
-	list, err := e.programs(ctx)
-	if err != nil {
-		return nil // the damage is said
-	}
+	list, _ := e.programs(ctx) // where it cannot be read, the damage is said
 	at := slices.Index(list, e.program)
 	if at < 0 || at == len(list)-1 {
 		return nil
