@@ -17,6 +17,12 @@ func (tx *Tx) UnresolvedFindings(ctx context.Context, projectID int64, ref, sour
 		ORDER BY +id`, projectID, ref, source, int64(redoubt.Unresolved))
 }
 
+// UnresolvedCount counts the unresolved findings of (project, ref, source), up to most.
+func (tx *Tx) UnresolvedCount(ctx context.Context, projectID int64, ref, source string, most int) (int, error) {
+	return one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM (SELECT 1 FROM finding
+		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND state = $5 LIMIT $6) counted`, projectID, ref, source, int64(redoubt.Unresolved), most)
+}
+
 // OpenFindings reads the unresolved findings of (project, ref, source) by id,
 // with what the gate asks of one: id, identity, product, rule, path, line,
 // state, severity, reachability, transitivity and whether it is malicious. The

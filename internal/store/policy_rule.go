@@ -97,6 +97,29 @@ type ruleModeImage struct {
 	Mode string `json:"mode"`
 }
 
+// SetRuleModes gives rules of a policy, as they were read in this transaction, one mode, as
+// SetRuleMode does one after the other. Those that have it already stay as they are.
+func (tx *Tx) SetRuleModes(ctx context.Context, policyID int64, rules []redoubt.PolicyRule, mode redoubt.PolicyMode) error {
+	if mode.String() == "" {
+		return redoubt.Invalid("mode", "the mode is one of monitor, comment, block")
+	}
+	var ids []int64
+	for _, r := range rules {
+		if r.Mode == mode {
+			continue
+		}
+		ids = append(ids, r.ID)
+		tx.change(changePolicyRule, r.ID)
+		tx.audit("policy.set_rule_mode", strings.Join([]string{subject("policy", policyID), r.Rule.Name}, "/"), ruleModeImage{r.Mode.String()}, ruleModeImage{mode.String()})
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	in, arg := tx.in("id", 6, ids)
+	return tx.write(ctx, `UPDATE policy_rule SET mode = $3, last_change_at = $4, last_change_by = $5 WHERE deployment_id = $1 AND policy_id = $2 AND `+in,
+		policyID, mode, tx.now, tx.actor.String(), arg)
+}
+
 // SetRuleMode decides what a rule of a policy does to builds (semantics §10).
 // The rule now answers who changed it; a mode that it has already changes
 // nothing. An unknown policy or rule is redoubt.ErrNotFound.

@@ -103,6 +103,49 @@ func TestRuleModeIsSet(t *testing.T) {
 	})
 }
 
+// TestManyRuleModesAreSet as one after the other would be, in a handful of round trips.
+func TestManyRuleModesAreSet(t *testing.T) {
+	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
+	for engine, s := range map[string]*store.Store{"postgres": storetest.Open(t, config), "sqlite": storetest.Open(t, storetest.Database(t, "sqlite", storetest.NewClock()))} {
+		d := storetest.Deployment(t, s)
+		policy := withRules(t, s, d, 60)
+		set := func(from, to int, mode redoubt.PolicyMode) int {
+			before := proxy.RoundTrips()
+			update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+				rules, _, err := tx.PolicyRules(ctx, policy, 0, 100)
+				if err != nil {
+					return err
+				}
+				return tx.SetRuleModes(ctx, policy, rules[from:to], mode)
+			})
+			return proxy.RoundTrips() - before
+		}
+		set(0, 1, redoubt.ModeComment) // statements are prepared
+		trail, one := len(events(t, s, d)), set(1, 2, redoubt.ModeBlock)
+		if many := set(0, 50, redoubt.ModeBlock); many > one {
+			t.Errorf("%s: 50 rules took %d round trips, one took %d", engine, many, one)
+		}
+		if n := len(events(t, s, d)) - trail; n != 50 { // one had the mode
+			t.Errorf("%s: the trail tells of %d changes, want 50", engine, n)
+		}
+		version := deployment(t, s, d.Slug).Version
+		set(0, 50, redoubt.ModeBlock)
+		if now := deployment(t, s, d.Slug).Version; now != version {
+			t.Errorf("%s: what changes nothing makes version %d of %d", engine, now, version)
+		}
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			rules, _, err := tx.PolicyRules(ctx, policy, 0, 100)
+			for i, r := range rules {
+				if (r.Mode == redoubt.ModeBlock) != (i < 50) || i < 50 && r.LastChangeBy != storetest.Actor.String() {
+					t.Errorf("%s: rule %d is in mode %v by %q", engine, i, r.Mode, r.LastChangeBy)
+				}
+			}
+			invalid(t, "no mode", tx.SetRuleModes(ctx, policy, rules, 0), "mode")
+			return err
+		})
+	}
+}
+
 func further(name string) redoubt.Policy {
 	return redoubt.Policy{
 		Name: name, Product: redoubt.SAST, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"acme/*"}, Tags: []string{"pci"}},

@@ -40,6 +40,22 @@ func (tx *Tx) Scans(ctx context.Context, f redoubt.ScanFilter, after ScanCursor,
 	return scans, more, err
 }
 
+// StandingScans lists the scans that stand: of each project, ref and source the one that was
+// applied last, where it started since then, newest first, and whether there are more than
+// limit. Nil projects are all.
+func (tx *Tx) StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (scans []redoubt.Scan, more bool, err error) {
+	w := where{tx: tx, args: []any{since, redoubt.ScanApplied}}
+	if projects != nil {
+		w.in("project_id", projects)
+	}
+	scans, err = many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan s WHERE deployment_id = $1 AND started_at > $2 AND outcome = $3`+w.text.String()+`
+		AND NOT EXISTS (SELECT 1 FROM scan n WHERE n.deployment_id = s.deployment_id AND n.project_id = s.project_id AND n.ref = s.ref AND n.source = s.source
+			AND n.outcome = $3 AND (n.applied_at, n.id) > (s.applied_at, s.id))
+		ORDER BY started_at DESC, id DESC LIMIT `+fmt.Sprint(limit+1), w.args...)
+	scans, more = page(scans, limit)
+	return scans, more, err
+}
+
 func (w *where) scanFilter(f redoubt.ScanFilter, now time.Time) {
 	if f.Ref != "" {
 		w.and(`ref = ?`, f.Ref)

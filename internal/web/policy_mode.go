@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -27,23 +26,6 @@ type modesPage struct {
 	Again    bool   // they changed since they were seen
 	wouldBlock
 }
-
-// wouldBlock is what the gate would say of what is open now.
-type wouldBlock struct {
-	Open     int  // findings of the rules on the branches
-	Blocking int  // of them, that would fail a build
-	Builds   int  // branches whose build would fail
-	Branches int  // that were judged: scanned lately
-	Cut      bool // there are more
-}
-
-const (
-	// judgedDays is how far back a branch may have been scanned to be judged.
-	judgedDays = 30
-	// judgedScans and judgedFindings bound what is looked at for the answer.
-	judgedScans    = 300
-	judgedFindings = 50_000
-)
 
 // askModes shows what a mode for all rules of a severity would do.
 func (req *request) askModes() error {
@@ -64,7 +46,7 @@ func (req *request) showModes(status int, q url.Values, again bool) error {
 			return err
 		}
 		mode, _ := redoubt.ParsePolicyMode(p.Mode)
-		return p.ask(ctx, tx, req.Clock(), policy.AsIf{GateStorage: tx, Rules: rules, Mode: mode})
+		return p.ask(ctx, tx, p.Policy, req.Clock(), policy.AsIf{GateStorage: tx, Rules: rules, Mode: mode})
 	})
 	if err != nil {
 		return err
@@ -123,90 +105,6 @@ func (p *modesPage) count(rules []redoubt.PolicyRule) {
 	}
 }
 
-// ask has the gate judge what is open of the rules, on each branch that was scanned
-// lately, as if its scan ran again and found the same.
-func (w *wouldBlock) ask(ctx context.Context, tx *store.Tx, now time.Time, would policy.AsIf) error {
-	scans, more, err := tx.Scans(ctx, redoubt.ScanFilter{Statuses: []redoubt.ScanStatus{redoubt.ScanCompleted}, Since: now.AddDate(0, 0, -judgedDays)}, store.ScanCursor{}, judgedScans)
-	if err != nil {
-		return err
-	}
-	w.Cut = more
-	changed := map[string]bool{}
-	for _, r := range would.Rules {
-		changed[r.Rule.Name] = true
-	}
-	at := map[branchOf]bool{}
-	failing, counted := map[branchOf]bool{}, map[int64]bool{}
-	streams := map[string]bool{}
-	for _, s := range scans {
-		on, stream := branchOf{s.ProjectID, s.Ref}, fmt.Sprintln(s.ProjectID, s.Ref, s.Source)
-		if streams[stream] || s.Outcome.Recorded() {
-			continue
-		}
-		if w.Open > judgedFindings {
-			w.Cut = true
-			break
-		}
-		streams[stream], at[on] = true, true
-		blocks, err := w.judge(ctx, tx, s, changed, counted, would)
-		if err != nil {
-			return err
-		}
-		if blocks {
-			failing[on] = true
-		}
-	}
-	w.Builds, w.Branches = len(failing), len(at)
-	return nil
-}
-
-// branchOf is a branch of a project.
-type branchOf struct {
-	project int64
-	ref     string
-}
-
-// judge has the gate judge what is open of a scan's source, and of the advisories where
-// the scan is about dependencies. counted are the findings that were, by id.
-func (w *wouldBlock) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, changed map[string]bool, counted map[int64]bool, would policy.AsIf) (blocks bool, err error) {
-	open, err := tx.OpenFindings(ctx, s.ProjectID, s.Ref, s.Source)
-	if err != nil {
-		return false, err
-	}
-	all := open
-	if s.Products.Has(redoubt.SCA) {
-		advised, err := tx.OpenFindings(ctx, s.ProjectID, s.Ref, redoubt.SourceAdvisories)
-		if err != nil {
-			return false, err
-		}
-		all = slices.Concat(open, advised)
-	}
-	before := w.Open
-	ours := map[int64]bool{}
-	for _, f := range all {
-		if changed[f.RuleName] && !counted[f.ID] {
-			counted[f.ID], ours[f.ID] = true, true
-			w.Open++
-		}
-	}
-	if w.Open == before {
-		return false, nil
-	}
-	project, err := tx.Project(ctx, s.ProjectID)
-	if err != nil {
-		return false, err
-	}
-	// The gate reads what the advisories say by itself.
-	verdict, err := policy.Reevaluate(ctx, would, project, s, slices.DeleteFunc(open, func(f redoubt.Finding) bool { return !changed[f.RuleName] }))
-	for i := range verdict.Blocking {
-		if ours[verdict.Blocking[i].Finding.ID] {
-			w.Blocking++
-			blocks = true
-		}
-	}
-	return blocks, err
-}
-
 // setModes gives the rules the mode, all or none, if they are still those that were seen.
 func (req *request) setModes() error {
 	form, err := req.form()
@@ -224,12 +122,7 @@ func (req *request) setModes() error {
 			return nil
 		}
 		mode, _ := redoubt.ParsePolicyMode(p.Mode)
-		for _, r := range rules {
-			if _, err := tx.SetRuleMode(ctx, p.ID, r.Rule.Name, mode); err != nil {
-				return err
-			}
-		}
-		return nil
+		return tx.SetRuleModes(ctx, p.ID, rules, mode)
 	})
 	switch {
 	case err != nil:

@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -10,10 +12,11 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-var wouldBlockWords = regexp.MustCompile(`<p data-would><b>(\d+) of (\d+)</b> open findings of these rules would fail a build today, on (\d+) of the (\d+) branches`)
+var wouldBlockWords = regexp.MustCompile(`<p data-would><b>(\d+) of (\d+)</b> open findings of these rules would fail a build today, on (\d+) of the (\d+) branches of its projects`)
 
 // What the page says that a mode would block is what the gate then blocks.
 func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
@@ -58,6 +61,83 @@ func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 		t.Errorf("a triager sets modes: %s", a.Status)
 	}
 	says(t, html.UnescapeString(s.steps()), "was scanned")
+}
+
+// TestModesOfAPolicyAreOfItsProjects: what findings of the same rules other projects have is
+// not counted.
+func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	var own redoubt.Policy
+	s.change(func(ctx context.Context, tx *store.Tx) (err error) {
+		own, err = tx.CreatePolicy(ctx, redoubt.Policy{Name: "Shop", Product: redoubt.SAST})
+		for _, name := range []string{"old", "fresh"} {
+			rule := redoubt.Rule{Name: name, Message: "Do not.", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceHigh}
+			_, failed := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: fmt.Appendf(nil, `{"id":%q,"pattern":"$X"}`, name), Mode: redoubt.ModeMonitor, PolicyID: own.ID})
+			err = errors.Join(err, failed)
+		}
+		return err
+	})
+	for _, project := range []string{"acme/app", "acme/shop"} {
+		for _, ref := range []string{"main", "topic"} {
+			u := branchReport(s, ref, true, "old")
+			if ref == "topic" {
+				u = branchReport(s, ref, true, "old", "fresh")
+			}
+			u.Project.Name = project
+			s.build(u)
+			s.build(u) // the newest scan alone counts
+		}
+	}
+	for _, c := range []struct {
+		scope redoubt.PolicyScope
+		want  string
+	}{
+		{redoubt.PolicyScope{}, "2 6 2 4"},
+		{redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"acme/shop"}}, "1 3 1 2"},
+		{redoubt.PolicyScope{Tags: []string{"none"}}, "0 0 0 0"},
+	} {
+		s.change(func(ctx context.Context, tx *store.Tx) error {
+			own.Scope = c.scope
+			_, err := tx.UpdatePolicy(ctx, own)
+			return err
+		})
+		page := s.page("/policies/" + decimal(own.ID) + "/modes?severity=low&mode=block")
+		if said := wouldBlockWords.FindStringSubmatch(page); said == nil || strings.Join(said[1:], " ") != c.want {
+			t.Errorf("of a policy for %+v the page says %q, want %s", c.scope, said, c.want)
+		}
+		if strings.Contains(page, "a part of them") {
+			t.Error("all branches are a part")
+		}
+	}
+}
+
+// TestWhatIsAskedOfTheGateIsBounded: of a branch that is too large nothing is counted, and
+// the others are judged.
+func TestWhatIsAskedOfTheGateIsBounded(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	s.build(branchReport(s, "main", true, "old"))
+	s.build(branchReport(s, "topic", true, "old", "fresh"))
+	s.build(branchReport(s, "large", true, "a", "b", "c", "d", "e", "f"))
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		policies, err := tx.Policies(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range policies {
+			if p.Slug == "code" && err == nil {
+				var rules []redoubt.PolicyRule
+				rules, _, err = tx.PolicyRules(ctx, p.ID, 0, 100)
+				w := wouldBlock{room: 5}
+				err = errors.Join(err, w.ask(ctx, tx, p, s.clock.Now(), policy.AsIf{GateStorage: tx, Rules: rules, Mode: redoubt.ModeBlock}))
+				if w.Large != 1 || w.Branches != 2 || w.Open != 3 || w.Blocking != 1 {
+					t.Errorf("%+v", w)
+				}
+			}
+		}
+		return err
+	})
 }
 
 // blocking counts the rules in mode block.

@@ -1,0 +1,82 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestStandingScans: of each branch and source the one that was applied last, however often
+// it was scanned, of the projects that are asked for, newest first.
+func TestStandingScans(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		names := map[int64]string{}
+		add := func(p redoubt.Project, source, ref string, started int, outcome redoubt.ScanOutcome) {
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				id, err := tx.AddScan(ctx, redoubt.Scan{
+					ProjectID: p.ID, Ref: ref, Source: source, StartedAt: storetest.Epoch.Add(time.Duration(started) * time.Hour), CompletedAt: tx.Now(),
+					Status: redoubt.ScanCompleted, Outcome: outcome, TotalTime: -1,
+				})
+				names[id] = fmt.Sprint(p.Name, " ", source, " ", ref, " ", started)
+				return err
+			})
+		}
+		one, two := d.project("acme/one"), d.project("acme/two")
+		for hour := range 5 {
+			add(one, "gosec", "main", hour, redoubt.ScanApplied)
+		}
+		add(one, "gosec", "main", 6, redoubt.ScanLate)
+		add(one, "trivy", "main", 3, redoubt.ScanApplied) // started later, applied before
+		add(one, "trivy", "main", 2, redoubt.ScanApplied)
+		add(one, "gosec", "old", -1, redoubt.ScanApplied)
+		add(two, "gosec", "main", 5, redoubt.ScanApplied)
+		for name, c := range map[string]struct {
+			projects []int64
+			limit    int
+			want     []string
+			more     bool
+		}{
+			"all":          {nil, 10, []string{"acme/two gosec main 5", "acme/one gosec main 4", "acme/one trivy main 2"}, false},
+			"some of them": {nil, 2, []string{"acme/two gosec main 5", "acme/one gosec main 4"}, true},
+			"of a project": {[]int64{one.ID}, 2, []string{"acme/one gosec main 4", "acme/one trivy main 2"}, false},
+			"of none":      {[]int64{}, 2, nil, false},
+		} {
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				scans, more, err := tx.StandingScans(ctx, storetest.Epoch.Add(-time.Minute), c.projects, c.limit)
+				var got []string
+				for _, scan := range scans {
+					got = append(got, names[scan.ID])
+				}
+				if !slices.Equal(got, c.want) || more != c.more {
+					t.Errorf("%s: %q and more %v, want %q and %v", name, got, more, c.want, c.more)
+				}
+				return err
+			})
+		}
+	})
+}
+
+// TestUnresolvedCount counts as far as it is asked to.
+func TestUnresolvedCount(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/app")
+		added := d.findings(p, 5, nil)
+		for most, want := range map[int]int{10: 5, 5: 5, 3: 3, 1: 1} {
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				n, err := tx.UnresolvedCount(ctx, p.ID, added[0].Ref, added[0].Source, most)
+				if n != want {
+					t.Errorf("of 5 at most %d: %d, want %d", most, n, want)
+				}
+				return err
+			})
+		}
+	})
+}
