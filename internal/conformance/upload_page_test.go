@@ -123,13 +123,17 @@ func TestUploadOnThePageIsAnImport(t *testing.T) {
 		key := regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(w.Header().Get("Location"))[1]
 		var told api.ImportResponse
 		err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-			told, err = s.server.UploadTaken(ctx, tx, key)
+			told, _, err = s.server.UploadTaken(ctx, tx, key)
 			return err
 		})
 		if err != nil || len(told.Imports) != 2 { // the lockfile that could not be read is one
 			t.Fatalf("%+v, %v", told, err)
 		}
 		byPage := told.Imports[0]
+		if byPage.Items != nil || told.Gate.Blocking != nil {
+			t.Errorf("each finding is kept for a page that shows none: %+v", told)
+		}
+		s.imported(t, "project=acme/named&ref=main", report, "Idempotency-Key", "upload-mine") // an answer that is no upload's
 		for _, want := range []string{
 			"Files taken: 1 of 2", "<b>2 new</b>", fmt.Sprintf(`/scans/%s">Scan`, byPage.ScanID), "package-lock.json", "Not read: 1 lockfile<", "/findings?ref=refs%2Fheads%2Fmain&amp;repos=acme%2Fby-page",
 		} {
@@ -138,10 +142,11 @@ func TestUploadOnThePageIsAnImport(t *testing.T) {
 			}
 		}
 		byAPI.Project, byAPI.ProjectID, byAPI.ScanID, byAPI.Items = byPage.Project, byPage.ProjectID, byPage.ScanID, byPage.Items
+		byAPI.Advised = nil
 		if diff := cmp.Diff(byAPI, byPage); diff != "" {
 			t.Errorf("by the API and on the page (-API +page):\n%s", diff)
 		}
-		for _, path := range []string{"/upload/upload-unknown", "/upload/else"} {
+		for _, path := range []string{"/upload/upload-unknown", "/upload/else", "/upload/upload-mine", "/upload/mine"} {
 			gone := httptest.NewRecorder()
 			u.ServeHTTP(gone, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/orgs/"+s.deployment.Slug+path, nil))
 			if gone.Code != http.StatusNotFound {

@@ -37,8 +37,9 @@ var goodKey = regexp.MustCompile(keyPattern)
 
 // idempotentRequest is a request that came with a key.
 type idempotentRequest struct {
-	key string
-	sum hash.Hash // of what is asked for, so far
+	key  string
+	sum  hash.Hash                                // of what is asked for, so far
+	kept func(*api.ImportResponse) *uploadSummary // what of an answer is kept; nil: all
 }
 
 // newIdempotentRequest reads the key of a request; nil is none.
@@ -186,6 +187,9 @@ func (c *call) replay(ctx context.Context, out any) (replayed bool, err error) {
 
 // keep keeps the answer in the transaction that did what it tells of.
 func (c *call) keep(ctx context.Context, out any) error {
+	if taken, ok := out.(*api.ImportResponse); ok && c.idempotent.kept != nil {
+		out = c.idempotent.kept(taken)
+	}
 	body, err := json.Marshal(out)
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)

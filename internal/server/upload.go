@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/store"
@@ -17,33 +17,53 @@ import (
 
 // TakeUpload takes in what a person hands in by a form of the pages, as importReports
 // does what programs hand in: the same bounds, in one transaction, or nothing. The fields
-// of the form are put into said, as far as it was read. The answer is kept for a day under
-// the key that comes back, where UploadTaken finds it. What fails is an *api.Problem.
+// of the form are put into said, as far as it was read. What the page shows of the answer is
+// kept for a day under the key that comes back, where UploadTaken finds it. What fails is an *api.Problem.
 func (s *Server) TakeUpload(w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery) (key string, err error) {
-	c := &call{server: s, w: w, r: r, caller: caller, idempotent: &idempotentRequest{key: uploadKey + rand.Text(), sum: sha256.New()}}
+	c := &call{server: s, w: w, r: r, caller: caller, idempotent: &idempotentRequest{key: uploadKey + rand.Text(), sum: sha256.New(), kept: summaryOf}}
 	if _, err := c.importReports(r.Context(), said); err != nil {
 		p := problemOf(err)
 		return "", errors.Join(&p.Problem, p.cause)
 	}
-	return c.idempotent.key, nil
+	return strings.TrimPrefix(c.idempotent.key, uploadKey), nil
 }
 
-// uploadKey begins the keys of uploads, which name no other answers.
-const uploadKey = "upload-"
+// uploadKey begins the keys of uploads. It ends with what no key of a request has, so that
+// these name no answers of the Web API, nor the other way around.
+const uploadKey = "upload "
 
-// UploadTaken says what became of an upload, by its key. What is not known, or no more, is
-// redoubt.ErrNotFound.
-func (*Server) UploadTaken(ctx context.Context, tx *store.Tx, key string) (out api.ImportResponse, err error) {
-	if !strings.HasPrefix(key, uploadKey) {
-		return out, redoubt.ErrNotFound
+// uploadSummary is what is kept of an upload: not each finding, of which there may be a
+// million, but how many.
+type uploadSummary struct {
+	api.ImportResponse
+	Advised []int `json:"advised"` // findings of the advisories that changed, of each import
+}
+
+func summaryOf(out *api.ImportResponse) *uploadSummary {
+	short := &uploadSummary{ImportResponse: *out, Advised: make([]int, len(out.Imports))}
+	short.Gate.Blocking, short.Gate.Noted = nil, nil
+	short.Imports = slices.Clone(out.Imports)
+	for i := range short.Imports {
+		one := &short.Imports[i]
+		short.Advised[i] = len(one.Advised)
+		one.Items, one.Advised = nil, nil
 	}
-	before, err := tx.KeptAnswer(ctx, key)
+	return short
+}
+
+// UploadTaken says what became of an upload, by its key, without its findings; and of each
+// import, how many findings of the advisories changed. What is not known, or no more, is
+// redoubt.ErrNotFound.
+func (*Server) UploadTaken(ctx context.Context, tx *store.Tx, key string) (api.ImportResponse, []int, error) {
+	before, err := tx.KeptAnswer(ctx, uploadKey+key)
 	if err != nil {
-		return out, err
+		return api.ImportResponse{}, nil, err
 	}
 	answer, err := unpacked(before.Answer)
 	if err != nil {
-		return out, err
+		return api.ImportResponse{}, nil, err
 	}
-	return out, json.Unmarshal(answer.Body, &out)
+	var out uploadSummary
+	err = json.Unmarshal(answer.Body, &out)
+	return out.ImportResponse, out.Advised, err
 }

@@ -18,8 +18,9 @@ type Uploads interface {
 	// TakeUpload reads a form, its fields into said, and takes its files in, all or none.
 	// UploadTaken tells by the key what became of them. What fails is an *api.Problem.
 	TakeUpload(w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery) (key string, err error)
-	// UploadTaken is redoubt.ErrNotFound of what was not uploaded in the last day.
-	UploadTaken(ctx context.Context, tx *store.Tx, key string) (api.ImportResponse, error)
+	// UploadTaken has no findings, but of each import how many of the advisories changed. It
+	// is redoubt.ErrNotFound of what was not uploaded in the last day.
+	UploadTaken(ctx context.Context, tx *store.Tx, key string) (taken api.ImportResponse, advised []int, err error)
 }
 
 // uploadPath is where people hand in reports.
@@ -138,8 +139,9 @@ type uploadedPage struct {
 // uploadedRow is what one source's reports did.
 type uploadedRow struct {
 	api.Import
-	Said  string         // why nothing changed; empty where it may have
-	Lists []uploadedList // of the project's findings of the branch
+	Said         string         // why nothing changed; empty where it may have
+	ByAdvisories int            // findings of the advisories that changed
+	Lists        []uploadedList // of the project's findings of the branch
 }
 
 // uploadedList is how many findings of a product were in a report, with the address of
@@ -163,15 +165,19 @@ func (req *request) uploaded() error {
 		return redoubt.ErrNotFound
 	}
 	p := &uploadedPage{}
+	var advised []int
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		p.ImportResponse, err = req.Uploads().UploadTaken(ctx, tx, req.r.PathValue("key"))
+		p.ImportResponse, advised, err = req.Uploads().UploadTaken(ctx, tx, req.r.PathValue("key"))
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	for _, i := range p.Imports {
+	for n, i := range p.Imports {
 		row := uploadedRow{Import: i, Said: outcomesSaid[i.Outcome]}
+		if n < len(advised) {
+			row.ByAdvisories = advised[n]
+		}
 		held := map[redoubt.IssueType]int64{redoubt.SAST: i.Counts.Code, redoubt.SCA: i.Counts.SupplyChain, redoubt.Secrets: i.Counts.Secrets}
 		for _, one := range products {
 			if n := held[one.Type]; n > 0 {

@@ -19,8 +19,8 @@ func (noUploads) TakeUpload(http.ResponseWriter, *http.Request, auth.Caller, *ap
 	return "", &api.Problem{Status: http.StatusBadRequest, Detail: "body: holds no file"}
 }
 
-func (noUploads) UploadTaken(context.Context, *store.Tx, string) (api.ImportResponse, error) {
-	return api.ImportResponse{}, redoubt.ErrNotFound
+func (noUploads) UploadTaken(context.Context, *store.Tx, string) (api.ImportResponse, []int, error) {
+	return api.ImportResponse{}, nil, redoubt.ErrNotFound
 }
 
 // What the address says of a report stands in the form, so that a link leads to it filled in.

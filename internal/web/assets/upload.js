@@ -10,6 +10,16 @@
 
   const sizes = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
   const megabytes = (n) => `${sizes.format(n / 1048576)} MB`;
+  // A proxy in between answers by itself: with a page of its own, which is not shown.
+  const refusals = {
+    413: "This is more than the server, or a proxy before it, takes at once (413). Nothing was taken. Send fewer files, or hand it in with redoubt ci.",
+    403: "You may not upload here (403). Nothing was taken.",
+    429: "Too much at once (429). Nothing was taken. Wait a little, then try again.",
+    502: "The server is not there (502). Look at Scans whether it was taken, then try again.",
+    503: "The server is not available right now (503). Look at Scans whether it was taken, then try again.",
+    504: "The server did not answer in time (504). Look at Scans whether it was taken, then try again.",
+  };
+  const refused = (status) => complain(refusals[status] || `The server answered ${status}. Look at Scans whether it was taken, then try again.`);
   const complain = (text) => {
     const box = document.createElement("p");
     box.className = "say bad";
@@ -53,7 +63,9 @@
       rest();
       const part = document.createElement("template");
       part.innerHTML = request.responseText;
-      fault.replaceChildren(part.content);
+      const own = part.content.querySelector(".say, .fault");
+      if (!own) { refused(request.status); return; }
+      fault.replaceChildren(own);
       for (const hint of fault.querySelectorAll(".hint")) hint.textContent = "What you typed and chose is kept.";
       fault.scrollIntoView({ block: "nearest" });
     });
@@ -77,7 +89,8 @@
     fetch(form.action, { headers: { "HX-Request": "true", "HX-Current-URL": location.href } }).then((answer) => {
       const elsewhere = answer.headers.get("HX-Redirect");
       if (elsewhere) { location.href = elsewhere; return; }
+      if (!answer.ok) { rest(); refused(answer.status); return; }
       send();
-    }, () => { rest(); complain("The server does not answer. Nothing was sent."); });
+    }, () => { rest(); complain(navigator.onLine ? "The server does not answer. Nothing was sent." : "You are offline. Nothing was sent. Try again once you are back."); });
   });
 })();
