@@ -28,13 +28,14 @@ func TestFirstStartInTheBrowser(t *testing.T) {
 	p.opens(w, "/start")
 	p.does(chromedp.Click(".of-terminal form .primary"), chromedp.WaitReady(".say.good"))
 	p.waits(`location.search.includes("made=") && !document.querySelector("[data-theme-toggle][hidden]")`)
+	token := p.reads(`document.querySelector(".card.start > .copy pre").textContent`)
 	commands := strings.Split(p.reads(`[...document.querySelectorAll(".of-terminal pre")].map(e => e.textContent).join("\u0000")`), "\x00")
 	if len(commands) != 3 {
 		t.Fatalf("the page shows %q", commands)
 	}
 	p.reads(`String(window.stays = "yes")`)
 	for i, source := range []string{"acme/by-redoubt", "acme/by-semgrep"} {
-		w.types(commands[i], source)
+		w.types(commands[i], token, source)
 		p.waits(`document.querySelector("#startsteps li.done")?.textContent.includes("` + source + ` was scanned")`)
 		if stays := p.reads(`String(window.stays)`); stays != "yes" {
 			t.Error("the page was loaded anew")
@@ -45,8 +46,9 @@ func TestFirstStartInTheBrowser(t *testing.T) {
 	}
 }
 
-// types runs a command of the page in a shell, as somebody does who copied it.
-func (w *ciWorld) types(command, project string) {
+// types runs a command of the page in a shell, as somebody does who copied it, and answers
+// what it asks for.
+func (w *ciWorld) types(command, token, project string) {
 	w.Helper()
 	bin := w.TempDir()
 	for name, script := range map[string]string{"pipx": "#!/bin/sh\n[ \"$*\" = \"install semgrep==1.180.0\" ]\n", "semgrep": "#!/bin/sh\nexec " + w.semgrep + " \"$@\"\n"} {
@@ -54,8 +56,8 @@ func (w *ciWorld) types(command, project string) {
 			w.Fatal(err)
 		}
 	}
-	shell := exec.Command("bash", "-e")
-	shell.Dir, shell.Stdin = w.repo, strings.NewReader(command)
+	shell := exec.Command("bash", "-e", "-c", command)
+	shell.Dir, shell.Stdin = w.repo, strings.NewReader(token+"\n")
 	shell.Env = append(covered(), "PATH="+bin+":"+filepath.Dir(w.semgrep)+":"+os.Getenv("PATH"), "HOME="+w.home, "NO_PROXY=127.0.0.1",
 		"SEMGREP_SETTINGS_FILE="+filepath.Join(w.home, "settings.yml"), "SEMGREP_REPO_NAME="+project)
 	if out, err := shell.CombinedOutput(); err != nil {
@@ -75,7 +77,7 @@ func (p *person) dropsAReport(w *ciWorld) {
 		return "";
 	})()`)
 	p.does(chromedp.Focus("#ref"), chromedp.KeyEvent(kb.Enter))
-	p.waits(`location.pathname.includes("/upload/upload-") && document.querySelector("main")?.innerText.includes("Files taken: 1 of 1")`)
+	p.waits(`location.pathname.includes("/upload/") && document.querySelector("main")?.innerText.includes("Files taken: 1 of 1")`)
 	if text := p.reads(`document.querySelector("main").innerText`); !strings.Contains(text, "dependencies: 1 added") {
 		p.Errorf("the page says:\n%s", text)
 	}
@@ -90,6 +92,16 @@ func (p *person) dropsAReport(w *ciWorld) {
 	})()`)
 	p.does(chromedp.Click("[data-upload] .primary"))
 	p.waits(`document.querySelector("#uploadfault").textContent.includes("photo.png")`)
+	// So does what a proxy refuses, before anything is sent and after, and nobody at all.
+	for _, c := range []struct{ stub, says string }{
+		{`window.fetch = () => Promise.resolve(new Response("<html>too large</html>", { status: 413 }))`, "takes at once (413)"},
+		{`window.fetch = () => Promise.reject(new TypeError("offline"))`, "Nothing was sent"},
+		{`{ window.fetch = () => Promise.resolve(new Response("")); const open = XMLHttpRequest.prototype.open; XMLHttpRequest.prototype.open = function (method) { open.call(this, method, "/api/nowhere"); } }`, "The server answered 40"},
+	} {
+		p.reads(`(() => { ` + c.stub + `; return ""; })()`)
+		p.does(chromedp.Click("[data-upload] .primary"))
+		p.waits(`document.querySelector("#uploadfault").textContent.includes("` + c.says + `") && !document.querySelector("[data-upload]").hasAttribute("aria-busy")`)
+	}
 	if kept := p.reads(`document.querySelector("#project").value + " " + document.querySelector("#file").files[0].name`); kept != "acme/dropped photo.png" {
 		p.Errorf("kept is %q", kept)
 	}

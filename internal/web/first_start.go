@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -17,7 +18,8 @@ const startPath = "/start"
 type startState struct {
 	redoubt.FirstStart
 	Scan     redoubt.Scan // the newest that was completed; zero while none was
-	Project  string       // of the scan
+	Project  string       // of the scan, or of the one that failed
+	Failed   redoubt.Scan // the newest that failed, while none was completed
 	Blocking int          // rules and conditions that fail builds
 	People   int          // who may sign in
 	Invited  int          // who has not come yet
@@ -58,8 +60,11 @@ func (s *startState) Open(v Viewer) bool {
 // Steps are the steps that who looks has to do with.
 func (s *startState) Steps(org string, v Viewer) []startStep {
 	scan := startStep{Title: "Scan something", Done: s.Scanned(), Said: "Waiting for the first scan"}
-	if s.Scanned() {
+	switch {
+	case s.Scanned():
 		scan.Said, scan.Link = s.Project+" was scanned", org+"/scans/"+decimal(s.Scan.ID)
+	case s.Failed.ID != 0:
+		scan.Said, scan.Link = "The scan of "+s.Project+" failed. Waiting for one that does not", org+"/scans/"+decimal(s.Failed.ID)
 	}
 	if !v.May(admin) {
 		return []startStep{scan}
@@ -97,17 +102,8 @@ func (req *request) startState(asked bool) (s *startState, err error) {
 }
 
 func (s *startState) read(ctx context.Context, tx *store.Tx, v Viewer) error {
-	scans, _, err := tx.Scans(ctx, redoubt.ScanFilter{Statuses: []redoubt.ScanStatus{redoubt.ScanCompleted}}, store.ScanCursor{}, 1)
-	if err != nil {
+	if err := s.readScan(ctx, tx); err != nil {
 		return err
-	}
-	if len(scans) > 0 {
-		s.Scan = scans[0]
-		names, err := tx.ProjectNames(ctx, []int64{s.Scan.ProjectID})
-		if err != nil {
-			return err
-		}
-		s.Project = names[s.Scan.ProjectID]
 	}
 	if !v.May(admin) {
 		return nil
@@ -122,6 +118,24 @@ func (s *startState) read(ctx context.Context, tx *store.Tx, v Viewer) error {
 	s.People = len(slices.DeleteFunc(members, func(m redoubt.Member) bool { return !m.Enabled() }))
 	invitations, err := tx.Invitations(ctx)
 	s.Invited = len(invitations)
+	return err
+}
+
+// readScan finds the newest scan that was completed; or, while there is none, that failed:
+// who waits for the first is to see what became of it.
+func (s *startState) readScan(ctx context.Context, tx *store.Tx) error {
+	for status, into := range map[redoubt.ScanStatus]*redoubt.Scan{redoubt.ScanCompleted: &s.Scan, redoubt.ScanError: &s.Failed} {
+		scans, _, err := tx.Scans(ctx, redoubt.ScanFilter{Statuses: []redoubt.ScanStatus{status}}, store.ScanCursor{}, 1)
+		if err != nil {
+			return err
+		}
+		if len(scans) > 0 {
+			*into = scans[0]
+		}
+	}
+	of := cmp.Or(s.Scan.ProjectID, s.Failed.ProjectID)
+	names, err := tx.ProjectNames(ctx, []int64{of})
+	s.Project = names[of]
 	return err
 }
 
@@ -176,7 +190,7 @@ func (req *request) showStart(s *startState) error {
 	if err := req.madeStartToken(p); err != nil {
 		return err
 	}
-	p.Ways = startWays(req.base(), p.Made, req.r.URL.Query().Get("from"), p.MadeAs.Name)
+	p.Ways = startWays(req.base(), p.Made != "", req.r.URL.Query().Get("from"), p.MadeAs.Name)
 	if p.MayHosts {
 		err := req.view(func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Connections(ctx)

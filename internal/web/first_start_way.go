@@ -1,8 +1,9 @@
 package web
 
 import (
-	"cmp"
 	"embed"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,11 +18,9 @@ import (
 //go:embed ways/*
 var wayFiles embed.FS
 
-// What stands in the files for the server and for the token.
-const (
-	exampleServer = "https://redoubt.example"
-	exampleToken  = "YOUR_TOKEN"
-)
+// exampleServer stands in the files for the server. No file has a token: what is typed stands
+// in the shell's history, and arguments in the list of processes. Commands ask for it.
+const exampleServer = "https://redoubt.example"
 
 // startWay is one way to a first scan: a tab of the first step.
 type startWay struct {
@@ -41,20 +40,20 @@ type wayBlock struct {
 // ways are the tabs that take a token, in their order. Two more lead to other pages.
 var ways = []startWay{
 	{Key: "terminal", Label: "This computer", Blocks: []wayBlock{
-		{Note: "In a git checkout. It hands in lockfiles, and runs semgrep where that is installed:", file: "redoubt.sh"},
+		{Note: "In a git checkout. It hands in lockfiles, and runs semgrep where that is installed. It asks for the token:", file: "redoubt.sh"},
 		{Note: "Or with the scanner alone, without Redoubt’s program:", file: "semgrep.sh"},
 		{Note: "Or hand in what any other scanner wrote:", file: "report.sh"},
 	}},
 	{Key: "github", Label: "GitHub Actions", Blocks: []wayBlock{
-		{Note: "Keep the token as a secret of the repository:", file: "github-secret.sh"},
+		{Note: "Keep the token as a secret of the repository. It asks for the token:", file: "github-secret.sh"},
 		{Note: "Then commit this as .github/workflows/redoubt.yml:", file: "github.yaml"},
 	}},
 	{Key: "gitlab", Label: "GitLab CI", Blocks: []wayBlock{
-		{Note: "Keep the token as a masked variable of the project or group:", file: "gitlab-variable.sh"},
+		{Note: "Keep the token as a masked variable of the project or group. It asks for the token:", file: "gitlab-variable.sh"},
 		{Note: "Then add this to .gitlab-ci.yml:", file: "gitlab.yaml"},
 	}},
 	{Key: "other", Label: "Other CI", Blocks: []wayBlock{
-		{Note: "One line for any CI. Keep the token as a secret of the build:", file: "redoubt.sh"},
+		{Note: "For any CI, with the token as the secret REDOUBT_TOKEN of the build:", file: "other.sh"},
 		{Note: "Or for Jenkins, with the token as the credential redoubt-token:", file: "jenkins.groovy"},
 	}},
 }
@@ -65,14 +64,30 @@ const startToken = 90 * 24 * time.Hour
 // tokenName is what a token is called that is made for a way.
 func (w startWay) tokenName() string { return w.Label + " (first start)" }
 
-// startWays are the tabs with the server's address and the token, where there is one,
-// filled in. Chosen is the one that was asked for, or that the token was made for.
-func startWays(base, token, from, made string) []startWay {
-	fill := strings.NewReplacer(exampleServer, base, exampleToken, cmp.Or(token, exampleToken))
+// plainAddress is what shells and YAML take as it is.
+var plainAddress = regexp.MustCompile(`^[A-Za-z0-9_./:@%+-]+$`)
+
+// quotedIn is an address as a file of a kind takes it: a server's may come from a request,
+// with what a shell would run.
+func quotedIn(file, address string) string {
+	switch {
+	case path.Ext(file) == ".groovy": // where it stands within quotes
+		return strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(address)
+	case plainAddress.MatchString(address):
+		return address
+	case path.Ext(file) == ".sh":
+		return `'` + strings.ReplaceAll(address, `'`, `'\''`) + `'`
+	}
+	return `'` + strings.ReplaceAll(address, `'`, `''`) + `'`
+}
+
+// startWays are the tabs with the server's address filled in. Chosen is the one that was
+// asked for, or that the token was made for, which is shown now where it is fresh.
+func startWays(base string, fresh bool, from, made string) []startWay {
 	out := slices.Clone(ways)
 	for i := range out {
 		w := &out[i]
-		w.Fresh = token != "" && made == w.tokenName()
+		w.Fresh = fresh && made == w.tokenName()
 		w.Chosen = w.Fresh || made == "" && w.Key == from
 		w.Blocks = slices.Clone(w.Blocks)
 		for j := range w.Blocks {
@@ -80,7 +95,7 @@ func startWays(base, token, from, made string) []startWay {
 			if err != nil {
 				panic(err) // it is part of the program
 			}
-			w.Blocks[j].Text = fill.Replace(string(text))
+			w.Blocks[j].Text = strings.ReplaceAll(string(text), exampleServer, quotedIn(w.Blocks[j].file, base))
 		}
 	}
 	if !slices.ContainsFunc(out, func(w startWay) bool { return w.Chosen }) && from != "upload" && from != "host" {
@@ -109,7 +124,7 @@ func (req *request) createStartToken() error {
 	return nil
 }
 
-// madeStartToken fills in the token that was made just now.
+// madeStartToken shows the token that was made just now.
 func (req *request) madeStartToken(p *startPage) error {
 	var s tokensView
 	id, text := req.shownOnce(startPath)

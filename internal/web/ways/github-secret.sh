@@ -1,1 +1,1 @@
-gh secret set REDOUBT_TOKEN --body YOUR_TOKEN
+gh secret set REDOUBT_TOKEN

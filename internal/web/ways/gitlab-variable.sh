@@ -1,1 +1,1 @@
-glab variable set REDOUBT_TOKEN YOUR_TOKEN --masked
+printf 'Token: ' && read -rs TOKEN && printf %s "$TOKEN" | glab variable set REDOUBT_TOKEN --masked

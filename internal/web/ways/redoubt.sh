@@ -1,3 +1,3 @@
+printf 'Token: ' && read -rs REDOUBT_TOKEN && export REDOUBT_TOKEN
 export REDOUBT_URL=https://redoubt.example
-export REDOUBT_TOKEN=YOUR_TOKEN
 redoubt ci

@@ -1,0 +1,2 @@
+export REDOUBT_URL=https://redoubt.example
+redoubt ci
