@@ -76,7 +76,7 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 			"a day that is over":   {"issue_ids": []int64{code[2].ID}, "reason": "x", "until": "2001-01-31"},
 			"no day":               {"issue_ids": []int64{code[2].ID}, "reason": "x", "until": "2099-02-30"},
 			"no reason":            {"issue_ids": []int64{code[2].ID}, "reason": " "},
-			"a member of no sense": {"issue_ids": []int64{code[2].ID}, "reason": "x", "untill": last},
+			"a member of no sense": {"issue_ids": []int64{code[2].ID}, "reason": "x", "ends": last},
 		} {
 			if a := viewer.send(t, askRequest(body)); a.status != 400 && a.status != 404 {
 				t.Errorf("%s: %d %s", what, a.status, a.body)

@@ -49,7 +49,7 @@ const (
 
 // routes returns the table: every page there is.
 func routes() []route {
-	return append(slices.Concat(accountRoutes(), managedRoutes(), notificationRoutes(), letInRoutes(), startRoutes()), []route{
+	return append(slices.Concat(accountRoutes(), managedRoutes(), notificationRoutes(), exceptionRoutes(), letInRoutes(), startRoutes()), []route{
 		{row(get, "/{$}", viewer, reads), (*request).home},
 		{row(get, org, viewer, reads), (*request).home},
 		{row(get, org+"/overview", viewer, reads), (*request).overview},
@@ -101,6 +101,16 @@ func routes() []route {
 		{row(post, org+"/policies/{id}/due", admin, writes), proven((*request).setDueDays)},
 		{row(post, org+"/policies/{id}/conditions", admin, writes), proven((*request).addCondition)},
 		{row(post, org+"/policies/{id}/conditions/{condition}/remove", admin, writes), proven((*request).removeCondition)},
+		{row(get, org+"/vex", viewer, reads), (*request).listVEX},
+		{row(get, org+"/vex/{id}", viewer, reads), (*request).showVEX},
+		{row(post, org+"/vex/{id}", triager, writes), (*request).decideVEX},
+		{row(post, org+"/vex/{id}/remove", triager, writes), (*request).removeVEX},
+	}...)
+}
+
+// exceptionRoutes are the rows about what is accepted, and what people ask to have accepted.
+func exceptionRoutes() []route {
+	return []route{
 		{row(get, org+"/exceptions", viewer, reads), (*request).listExceptions},
 		{row(post, org+"/exceptions", triager, writes), (*request).addException},
 		{row(get, org+"/exceptions/{id}", viewer, reads), (*request).showException},
@@ -110,9 +120,5 @@ func routes() []route {
 		{row(get, org+"/exception-requests/{id}", viewer, reads), (*request).showExceptionRequest},
 		{row(post, org+"/exception-requests/{id}", triager, writes), (*request).decideExceptionRequest},
 		{row(post, org+"/exception-requests/{id}/withdraw", viewer, writes), (*request).withdrawExceptionRequest},
-		{row(get, org+"/vex", viewer, reads), (*request).listVEX},
-		{row(get, org+"/vex/{id}", viewer, reads), (*request).showVEX},
-		{row(post, org+"/vex/{id}", triager, writes), (*request).decideVEX},
-		{row(post, org+"/vex/{id}/remove", triager, writes), (*request).removeVEX},
-	}...)
+	}
 }
