@@ -73,11 +73,14 @@ const (
 	AssigneeMe     = "@me"
 )
 
-// EndOfDay reads the last day of something, as 2027-01-31, and returns when it
-// is over: the end of that day in UTC, whatever the zone of the one who asks.
+// EndOfDay reads the last day of something, from 0001-01-01 to 9999-12-30, and returns
+// when it is over: the end of that day in UTC, whatever the zone of the one who asks. Of
+// the days around these one would be over at the zero time, which is never, and the other
+// in a year that no answer can name.
 func EndOfDay(day string) (time.Time, bool) {
 	t, err := time.Parse(time.DateOnly, day)
-	return t.AddDate(0, 0, 1), err == nil
+	end := t.AddDate(0, 0, 1)
+	return end, err == nil && t.Year() > 0 && end.Year() <= 9999
 }
 
 // LastDay is the day in UTC that ends at a time, as 2027-01-31: what EndOfDay

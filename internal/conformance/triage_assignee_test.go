@@ -113,6 +113,8 @@ func testAssigneeRefusals(t *testing.T, s *site, id int64) {
 		"no day":      set("new_triage_until", "soon"),
 		"no such day": set("new_triage_until", "2027-02-30"),
 		"a time":      set("new_triage_until", "2027-01-31T00:00:00Z"),
+		"too far":     set("new_triage_until", "9999-12-31"),
+		"too early":   set("new_triage_until", "0000-12-31"),
 		"yesterday":   set("new_triage_until", s.clock.Now().AddDate(0, 0, -1).Format(time.DateOnly)),
 	} {
 		t.Run(name, func(t *testing.T) { invalid(t, s.triage(t, body), "body.new_triage_until") })

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -34,8 +35,12 @@ func (in *triageInput) Resolve(ctx huma.Context) []error {
 	in.request.State, _ = redoubt.ParseTriageState(b.NewTriageState)
 	in.request.Reason, _ = redoubt.ParseTriageReason(b.NewTriageReason)
 	in.request.Assign, in.request.DryRun, in.request.Selection = b.NewAssignee, b.DryRun, b.Selection
-	if b.NewTriageUntil != "" { // what is no day the schema says
-		in.request.Until, _ = redoubt.EndOfDay(b.NewTriageUntil)
+	if b.NewTriageUntil != "" {
+		var ok bool
+		in.request.Until, ok = redoubt.EndOfDay(b.NewTriageUntil)
+		if _, err := time.Parse(time.DateOnly, b.NewTriageUntil); err == nil && !ok { // what is no day the schema says
+			bad.add("body.new_triage_until", b.NewTriageUntil, "is a day from 0001-01-01 to 9999-12-30")
+		}
 	}
 	in.request.Filter.IssueType, _ = redoubt.ParseIssueType(b.IssueType)
 	in.request.Filter.Visible = callOf(ctx.Context()).caller.Globs()

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
@@ -120,10 +121,16 @@ func (tx *Tx) ExceptionRequest(ctx context.Context, id int64) (redoubt.Exception
 	return list[0], err
 }
 
-// ExceptionRequestsOf lists the requests about a lineage, oldest first.
+// maxRequestsOf bounds how many requests the history of a finding tells.
+const maxRequestsOf = 100
+
+// ExceptionRequestsOf lists the requests about a lineage, the newest maxRequestsOf, oldest
+// first.
 func (tx *Tx) ExceptionRequestsOf(ctx context.Context, lineageID int64) ([]redoubt.ExceptionRequest, error) {
-	return many(ctx, tx, scanExceptionRequest, `SELECT `+exceptionRequestColumns+` FROM exception_request WHERE deployment_id = $1 AND id IN
-		(SELECT request_id FROM exception_request_finding WHERE deployment_id = $1 AND lineage_id = $2) ORDER BY id`, lineageID)
+	list, err := many(ctx, tx, scanExceptionRequest, `SELECT `+exceptionRequestColumns+` FROM exception_request WHERE deployment_id = $1 AND id IN
+		(SELECT request_id FROM exception_request_finding WHERE deployment_id = $1 AND lineage_id = $2) ORDER BY id DESC LIMIT $3`, lineageID, maxRequestsOf)
+	slices.Reverse(list)
+	return list, err
 }
 
 // OpenExceptionRequests finds the open request about each of some lineages, by lineage.
@@ -268,17 +275,18 @@ func (tx *Tx) FindingsOfRequests(ctx context.Context, list []redoubt.ExceptionRe
 	return of, each(ctx, tx, func(r row) error {
 		var lineage, id int64
 		err := r.Scan(&lineage, &id)
-		if of[lineage] == 0 {
-			of[lineage] = id
-		}
+		of[lineage] = id
 		return err
-	}, `SELECT lineage_id, id FROM finding WHERE deployment_id = $1 AND `+in+` ORDER BY CASE WHEN state = $2 THEN 0 ELSE 1 END, id`, int64(redoubt.Unresolved), arg)
+	}, `SELECT lineage_id, COALESCE(MIN(CASE WHEN state = $2 THEN id END), MIN(id)) FROM finding WHERE deployment_id = $1 AND `+in+` GROUP BY lineage_id`, int64(redoubt.Unresolved), arg)
 }
 
-// OpenRequestCounts counts the open requests of a user, 0 being those of no user, and all
-// of them.
+// OpenRequestCounts counts the requests of a user, 0 being those of no user, that are open
+// or, of a person, were withdrawn in the last day, so that asking and withdrawing comes to an
+// end; and all that are open.
 func (tx *Tx) OpenRequestCounts(ctx context.Context, askerID int64) (own, all int, err error) {
 	_, err = one(ctx, tx, func(r row) (struct{}, error) { return struct{}{}, r.Scan(&own, &all) },
-		`SELECT COUNT(CASE WHEN asker_id = $3 THEN 1 END), COUNT(*) FROM exception_request WHERE deployment_id = $1 AND state = $2`, int64(redoubt.RequestOpen), askerID)
+		`SELECT COUNT(CASE WHEN asker_id = $3 THEN 1 END), COUNT(CASE WHEN state = $2 THEN 1 END) FROM exception_request
+			WHERE deployment_id = $1 AND (state = $2 OR state = $4 AND asker_id = $3 AND asker_id > 0 AND decided_at > $5)`,
+		int64(redoubt.RequestOpen), askerID, int64(redoubt.RequestWithdrawn), tx.now.AddDate(0, 0, -1))
 	return own, all, err
 }

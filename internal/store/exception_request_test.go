@@ -231,3 +231,22 @@ func TestExceptionRequestsAreBounded(t *testing.T) {
 		d.request(d.wishes(2, last).ID)
 	})
 }
+
+// Who asks and withdraws, over and over, comes to an end, and another person may still ask.
+func TestAskingAndWithdrawingEnds(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		f := d.findings(d.project("acme/app"), 1, nil)[0]
+		for range redoubt.MaxOpenRequestsOfOne {
+			r := d.wishes(1, f)
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				_, err := triage.Withdraw(ctx, tx, r.ID, 1)
+				return err
+			})
+		}
+		if _, err := d.wish(1, f); !errors.Is(err, redoubt.ErrConflict) {
+			t.Errorf("one too many: %v", err)
+		}
+		d.request(d.wishes(2, f).ID)
+	})
+}

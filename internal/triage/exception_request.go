@@ -17,7 +17,8 @@ type RequestStore interface {
 	LineagesStillOpen(ctx context.Context, ids []int64) ([]int64, error)
 	// OpenExceptionRequests finds the open request about each of some lineages, by lineage.
 	OpenExceptionRequests(ctx context.Context, lineages []int64) (map[int64]int64, error)
-	// OpenRequestCounts counts the open requests of a user, and all of them.
+	// OpenRequestCounts counts the requests of a user that wait or were withdrawn lately, and
+	// all that wait.
 	OpenRequestCounts(ctx context.Context, askerID int64) (own, all int, err error)
 	// ExceptionRequest finds one by its id; an unknown one is redoubt.ErrNotFound.
 	ExceptionRequest(ctx context.Context, id int64) (redoubt.ExceptionRequest, error)
@@ -74,7 +75,7 @@ func mayAsk(ctx context.Context, s RequestStore, r redoubt.ExceptionRequest, fin
 	case err != nil:
 		return err
 	case own >= redoubt.MaxOpenRequestsOfOne:
-		return fmt.Errorf("%d requests of yours wait already: withdraw one, or wait until one is decided: %w", own, redoubt.ErrConflict)
+		return fmt.Errorf("%d requests of yours wait, or were withdrawn in the last day: wait until one is decided: %w", own, redoubt.ErrConflict)
 	case all >= redoubt.MaxOpenRequests:
 		return fmt.Errorf("%d requests wait already, as many as may: some have to be decided first: %w", all, redoubt.ErrConflict)
 	}

@@ -235,6 +235,7 @@ func (req *request) fillBlocked(p *blockingPage) error {
 	if err != nil {
 		return err
 	}
+	var blocking []int64
 	byType := map[redoubt.IssueType][]int64{}
 	for i := range p.Items {
 		item := &p.Items[i]
@@ -249,6 +250,7 @@ func (req *request) fillBlocked(p *blockingPage) error {
 		if item.FindingID == 0 {
 			continue
 		}
+		blocking = append(blocking, item.FindingID)
 		byType[item.IssueType] = append(byType[item.IssueType], item.FindingID)
 		if p.detail == blockedInFull {
 			continue
@@ -264,7 +266,7 @@ func (req *request) fillBlocked(p *blockingPage) error {
 		}
 	}
 	if p.Left > 0 && !req.viewer.May(triager) {
-		p.Ask, err = req.askAbout(ids, p.Self)
+		p.Ask, err = req.askAbout(blocking, p.Self)
 	}
 	return err
 }

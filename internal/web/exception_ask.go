@@ -78,9 +78,10 @@ func (req *request) showAskForm(status int, form askForm) error {
 	return req.show(status, pageView{Template: "exception_ask", Title: "Ask for an exception", Section: "exception-requests", Data: form})
 }
 
-// MayAsk reports whether there is an exception to ask for: the finding is open.
+// MayAsk reports whether there is an exception to ask for: the finding is neither ignored
+// nor fixed.
 func (d *findingDetail) MayAsk() bool {
-	return !d.Removed && d.Status == redoubt.StatusOpen.String()
+	return !d.Removed && d.Status != redoubt.StatusIgnored.String() && d.Status != redoubt.StatusFixed.String()
 }
 
 // AskForm asks for an exception for the finding.
