@@ -71,6 +71,12 @@ type UpdateConnectionRequest struct {
 	People     *[]HostPerson         `json:"people,omitempty" maxItems:"1000" doc:"Users by their names at the host, in the place of those before."`
 }
 
+// MakeWebhooksResponse says which repositories' hosts tell this server of what happens there.
+type MakeWebhooksResponse struct {
+	Repositories int64  `json:"repositories" doc:"Repositories that are projects and have a webhook by now." example:"12"`
+	Problem      string `json:"problem" doc:"What the host refused, of the others; empty: nothing." example:""`
+}
+
 // HostRepository is what a connection sees on its host.
 type HostRepository struct {
 	Name          string  `json:"name" doc:"Full name at the host." example:"acme/payments"`

@@ -41,6 +41,11 @@ func (c *Client) TestConnection(ctx context.Context, deployment string, id int64
 	return answer[ConnectionResponse](ctx, c, call{method: http.MethodPost, path: pathOf(deployment, "connections", id, "test")}, options...)
 }
 
+// MakeWebhooks has the host tell the server of all repositories that are projects.
+func (c *Client) MakeWebhooks(ctx context.Context, deployment string, id int64, options ...Option) (*MakeWebhooksResponse, error) {
+	return answer[MakeWebhooksResponse](ctx, c, call{method: http.MethodPost, path: pathOf(deployment, "connections", id, "webhooks")}, options...)
+}
+
 // ListRepositories answers a page of what a connection sees.
 func (c *Client) ListRepositories(ctx context.Context, deployment string, id int64, q RepositoriesQuery) (*ListRepositoriesResponse, error) {
 	return answer[ListRepositoriesResponse](ctx, c, call{method: http.MethodGet, path: pathOf(deployment, "connections", id, "repositories"), query: values(q)})

@@ -22,6 +22,7 @@ type connectionsCmd struct {
 	Take         connectionsTakeCmd         `cmd:"" help:"Make projects of repositories, by name or glob."`
 	Drop         connectionsDropCmd         `cmd:"" help:"Part repositories from their projects, by name or glob. The projects stay."`
 	Replies      connectionsRepliesCmd      `cmd:"" help:"Say whose replies to comments at change requests decide about findings."`
+	Hooks        connectionsHooksCmd        `cmd:"" help:"Have the host tell the server of pushes and change requests; else it is asked every five minutes."`
 	Deliveries   connectionsDeliveriesCmd   `cmd:"" help:"List what the host told by webhooks, and what came of it, the newest first."`
 }
 
@@ -196,6 +197,24 @@ func (c connectionsDropCmd) Run(a *app) error {
 		return c.printNames(a, "", nil, nil, err)
 	}
 	return c.printNames(a, "REPOSITORY", parted.Repositories, parted, nil)
+}
+
+type connectionsHooksCmd struct{ ofConnection }
+
+// Run has webhooks made. It fails where the host refuses some.
+func (c connectionsHooksCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	made, err := client.MakeWebhooks(a.ctx, deployment, c.ID)
+	if err != nil {
+		return unknownAt(err, "connection", "redoubt connections list")
+	}
+	if err := c.print(a, "REPOSITORIES PROBLEM", [][]string{{strconv.FormatInt(made.Repositories, 10), orDash(made.Problem)}}, made); err != nil || made.Problem == "" {
+		return err
+	}
+	return &exitError{code: 1}
 }
 
 type connectionsDeliveriesCmd struct {

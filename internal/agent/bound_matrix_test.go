@@ -162,6 +162,7 @@ var boundAsks = map[string][]asked{
 	"updateConnection":         {{body: `{}`}},
 	"deleteConnection":         plain,
 	"testConnection":           plain,
+	"makeWebhooks":             plain,
 	"listRepositories":         plain,
 	"followRepositories":       {{body: `{"names":["{name}"]}`}},
 	"unfollowRepositories":     {{body: `{"names":["{name}"]}`}},

@@ -70,6 +70,12 @@ func TestConnectionsByAPI(t *testing.T) {
 		if c := read[api.ConnectionResponse](t, tested).Connection; c.Problem != "" {
 			t.Errorf("tested: %s", tested.body)
 		}
+		for range 2 {
+			hooked := post[api.MakeWebhooksResponse](t, s, at+"/webhooks", nil)
+			if hooked.Repositories != 2 || !strings.Contains(hooked.Problem, "acme/web-shop: the account may not do that at the host") {
+				t.Errorf("webhooks: %+v", hooked)
+			}
+		}
 		gone := s.send(t, request{method: "DELETE", path: at})
 		refused(t, s.send(t, request{method: "GET", path: at}), 404, api.CodeNotFound)
 		if list := get[api.ListProjectsResponse](t, s, "projects").Projects; len(list) != 3 {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -53,6 +55,17 @@ func (codeHost) Open(_ redoubt.Connection, credential redoubt.HostCredential) (s
 func (h codeHost) Who(context.Context) (scm.Account, error) {
 	return scm.Account{ID: "1", Login: "redoubt-bot"}, h.refuses
 }
+
+// AddHook implements scm.Host: of web-shop the account is no administrator.
+func (h codeHost) AddHook(_ context.Context, r redoubt.Repository, address, secret string) (string, error) {
+	if r.FullName == "acme/web-shop" || secret == "" || !strings.Contains(address, "/api/webhooks/") {
+		return "", &scm.HostError{Status: http.StatusForbidden}
+	}
+	return "41", h.refuses
+}
+
+// RemoveHook implements scm.Host.
+func (h codeHost) RemoveHook(context.Context, redoubt.Repository, string) error { return h.refuses }
 
 func (h codeHost) User(_ context.Context, login string) (scm.Account, error) {
 	return scm.Account{ID: "5", Login: login}, h.refuses
@@ -155,6 +168,7 @@ func managedWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 		"createConnection":     {request{method: "POST", path: "connections", body: gitea("once")}, gitea("twice")},
 		"updateConnection":     {request{method: "PATCH", path: at, body: object{"name": "another"}}, object{"name": "further"}},
 		"testConnection":       {request: request{method: "POST", path: at + "/test"}},
+		"makeWebhooks":         {request: request{method: "POST", path: at + "/webhooks"}},
 		"followRepositories":   {request{method: "POST", path: at + "/repositories/follow", body: names("group/tools")}, names("acme/payments")},
 		"unfollowRepositories": {request{method: "POST", path: at + "/repositories/unfollow", body: names("group/tools")}, names("acme/web-shop")},
 		"startRun":             {request{method: "POST", path: "runs", body: object{"project": "acme/payments"}}, object{"project": "acme/payments", "ref": "topic"}},

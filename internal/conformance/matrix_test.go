@@ -128,6 +128,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"updateConnection":     {ours: connected, body: object{}},
 		"deleteConnection":     {ours: map[string]string{"connectionId": fmt.Sprint(w.connect(t, "deleted").ID)}},
 		"testConnection":       {ours: connected},
+		"makeWebhooks":         {ours: connected},
 		"listRepositories":     {ours: connected},
 		"followRepositories":   {ours: connected, body: object{"names": []string{"acme/payments"}}},
 		"unfollowRepositories": {ours: connected, body: object{"names": []string{"acme/web-shop"}}},

@@ -200,6 +200,38 @@ func (c *call) testConnection(ctx context.Context, _ *none) (*api.ConnectionResp
 	})
 }
 
+// makeWebhooks has the host tell this server of what happens there. It is asked outside of
+// any transaction; what it was asked before is not asked again.
+func (c *call) makeWebhooks(ctx context.Context, _ *none) (*api.MakeWebhooksResponse, error) {
+	id, err := c.id("connectionId")
+	if err != nil {
+		return nil, err
+	}
+	return runPrepared(ctx, c, func(ctx context.Context) (*api.MakeWebhooksResponse, error) {
+		k, err := c.keeper()
+		if err != nil {
+			return nil, err
+		}
+		if err := c.view(ctx, func(ctx context.Context) error {
+			_, err := c.tx.Connection(ctx, id)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		n, refused := k.Hook(ctx, c.caller.Deployment.ID, c.caller.Actor(), id, c.base)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		out := &api.MakeWebhooksResponse{Repositories: int64(n)}
+		if refused != nil {
+			out.Problem = redoubt.Line(refused.Error())
+		}
+		return out, nil
+	}, func(_ context.Context, out *api.MakeWebhooksResponse) (*api.MakeWebhooksResponse, error) {
+		return out, nil
+	})
+}
+
 func (c *call) deleteConnection(ctx context.Context, _ *none) (*api.ConnectionResponse, error) {
 	return c.askHostOf(ctx, func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error) {
 		return k.AskToRemove(ctx, c.caller.Deployment.ID, id)

@@ -32,7 +32,7 @@ func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
 	managing := map[string]bool{
 		"createProject": true, "updateProject": true, "deleteProject": true, "toggleManagedScan": true, "deleteRef": true, "addProjectTags": true, "removeProjectTags": true, "updatePolicy": true,
 		"setDueDays": true, "createPolicyCondition": true, "deletePolicyCondition": true,
-		"listConnections": true, "createConnection": true, "getConnection": true, "updateConnection": true, "deleteConnection": true, "testConnection": true,
+		"listConnections": true, "createConnection": true, "getConnection": true, "updateConnection": true, "deleteConnection": true, "testConnection": true, "makeWebhooks": true,
 		"listRepositories": true, "followRepositories": true, "unfollowRepositories": true, "listDeliveries": true, "listRunners": true, "revokeRunner": true,
 		"listNotificationRules": true, "createNotificationRule": true, "getNotificationRule": true, "updateNotificationRule": true, "deleteNotificationRule": true,
 		"testNotificationRule": true, "rotateNotificationSecret": true, "listNotifications": true, "resendNotification": true,

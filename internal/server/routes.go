@@ -168,6 +168,7 @@ func managedRoutes() []Route {
 		{edge.Row(patch, one, WebAPI, admin, writes, refused), "updateConnection", "managed", beyond(keyed(plain((*call).updateConnection)))},
 		{edge.Row(del, one, WebAPI, admin, writes, refused), "deleteConnection", "managed", beyond(keyed(plain((*call).deleteConnection)))},
 		{edge.Row(post, one+"/test", WebAPI, admin, writes, refused), "testConnection", "managed", beyond(keyed(plain((*call).testConnection)))},
+		{edge.Row(post, one+"/webhooks", WebAPI, admin, writes, refused), "makeWebhooks", "managed", beyond(keyed(plain((*call).makeWebhooks)))},
 		{edge.Row(get, one+"/repositories", WebAPI, admin, reads, refused), "listRepositories", "managed", beyond(view((*call).listRepositories))},
 		{edge.Row(post, one+"/repositories/follow", WebAPI, admin, writes, refused), "followRepositories", "managed", beyond(update((*call).followRepositories))},
 		{edge.Row(post, one+"/repositories/unfollow", WebAPI, admin, writes, refused), "unfollowRepositories", "managed", beyond(update((*call).unfollowRepositories))},
