@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var record = flag.Bool("record", false, "write docs/first-scan.md again, with what its commands print now")
+var record = flag.Bool("record", false, "write docs/first-scan.md, or what docs/managed-scans.md has of make test-hosts, again, with what commands print now")
 
 // TestFirstScan types the commands of docs/first-scan.md into one shell, in an
 // empty home folder, and compares what they print with what the page says that

@@ -26,6 +26,7 @@ type story struct {
 	runners map[string]*exec.Cmd
 	head    string // newest commit of the change request
 	hidden  string // what hostile code must not learn
+	told    storyTold
 }
 
 // TestHostsStory is the way of a team from connecting its code host to change requests that
@@ -52,12 +53,14 @@ func TestHostsStory(t *testing.T) {
 		if !t.Run(step.name, func(t *testing.T) {
 			defer func(of *testing.T) { s.T = of }(s.T)
 			s.T = t
+			s.told.step(step.name)
 			step.do(s)
 		}) {
 			log, _ := os.ReadFile(s.log.Name())
 			t.Fatalf("the story ends here; runs:\n%s\nthe server's log ends with\n%s", s.redoubt("run", "list"), log[max(0, len(log)-4000):])
 		}
 	}
+	s.compare(t)
 }
 
 // connectAndImport makes the connection at the command line: what it follows become projects.
@@ -75,10 +78,10 @@ func (s *story) connectAndImport() {
 	}
 	credential := filepath.Join(s.home, "bot.token")
 	s.must(os.WriteFile(credential, []byte(s.bot+"\n"), 0o600))
-	said := s.redoubt("connection", "add", "ours", "--kind", "gitea", "--base-url", s.gitea.URL, "--credential", credential, "--follow", "acme/*", "--follow", "!acme/left-out", "--connect-to", "loopback")
+	said := s.typed("connection", "add", "ours", "--kind", "gitea", "--base-url", s.gitea.URL, "--credential", credential, "--follow", "acme/*", "--follow", "!acme/left-out", "--connect-to", "loopback")
 	s.holds("adding says who it is", said, "connection 1 (ours) is bot at "+s.gitea.URL)
-	s.holds("hooks", s.redoubt("connection", "hooks", "1", "--public-url", s.proxy.URL, "--connect-to", "loopback"), "2 repositories tell this server")
-	s.holds("links", s.redoubt("connection", "replies", "1", "linked", "--link", "ada=ada", "--connect-to", "loopback"), "replies decide: linked")
+	s.holds("hooks", s.typed("connection", "hooks", "1", "--public-url", s.proxy.URL, "--connect-to", "loopback"), "2 repositories tell this server")
+	s.holds("links", s.typed("connection", "replies", "1", "linked", "--link", "ada=ada", "--connect-to", "loopback"), "replies decide: linked")
 	list, err := s.client().ListRepositories(s.Context(), "acme", 1, api.RepositoriesQuery{})
 	s.must(err)
 	projects := []string{}
@@ -91,6 +94,7 @@ func (s *story) connectAndImport() {
 	if len(list.Repositories) != 3 || !slices.Equal(projects, []string{"acme/evil", "acme/shop"}) {
 		s.Fatalf("repositories are %+v", list.Repositories)
 	}
+	s.typed("connection", "repositories", "1")
 	if state := s.status("acme/shop").State; state != "off" {
 		s.Errorf("managed scans are %s before anybody wants them", state)
 	}
@@ -113,6 +117,7 @@ func (s *story) pushAndScan() {
 	if found := s.codeIn("acme/shop", "main"); len(found) < 2 || found["eqeq app.py:4"].ID == 0 {
 		s.Errorf("findings are %v", found)
 	}
+	s.typed("run", "list", "--project", "acme/shop")
 	deliveries, err := s.client().ListDeliveries(s.Context(), "acme", 1, api.DeliveriesQuery{})
 	s.must(err)
 	if !slices.ContainsFunc(deliveries.Deliveries, func(d api.Delivery) bool { return d.Event == "push" && d.Outcome == "a push to main" }) {
@@ -151,6 +156,7 @@ func (s *story) proposeBadLines() {
 	if st := s.statusOf(s.head); !strings.HasPrefix(st.TargetURL, s.proxy.URL+"/orgs/acme/scans/") || !strings.HasSuffix(st.TargetURL, "/blocking") {
 		s.Errorf("the status leads to %s", st.TargetURL)
 	}
+	s.atHost(s.comments()...)
 }
 
 // replyTriages has Ada answer the comment on the first line: the finding is ignored, in her
@@ -185,6 +191,8 @@ func (s *story) replyTriages() {
 	s.until("its comment is settled", func() bool {
 		return slices.ContainsFunc(s.comments(), func(n giteaNote) bool { return n.ID == line.ID && strings.Contains(n.Body, "Settled") })
 	})
+	s.atHost(slices.DeleteFunc(s.comments(), func(n giteaNote) bool { return n.Position != line.Position })...)
+	s.told.add("$ redoubt audit | grep reply.decide", s.blanked(linesWith(s.redoubt("audit", "--limit", "10000"), "reply.decide")))
 }
 
 // fixWhileTheHostIsDown pushes the fix of the other line, and has the host die while it is
@@ -208,6 +216,7 @@ func (s *story) fixWhileTheHostIsDown() {
 		})
 		return !open && slices.ContainsFunc(s.comments(), func(n giteaNote) bool { return strings.Contains(n.Body, "no findings") })
 	})
+	s.atHost()
 	if n := len(s.comments()); n != 5 { // two lines, the summary, the command and its answer
 		s.Errorf("there are %d comments: %+v", n, s.comments())
 	}
@@ -219,6 +228,7 @@ func (s *story) anotherTakesOver() {
 	if run.State != "done" || run.Attempt != 2 || run.Runner != "second" {
 		s.Errorf("it is %+v:\n%s", run, s.redoubt("run", "log", fmt.Sprint(run.ID)))
 	}
+	s.typed("run", "list", "--project", "acme/shop", "--limit", "1")
 }
 
 // tokenRevoked takes the connection's token out of force: the project says so, and a run
@@ -228,6 +238,7 @@ func (s *story) tokenRevoked() {
 	tested, err := s.client().TestConnection(s.Context(), "acme", 1)
 	s.must(err)
 	s.holds("the connection", tested.Connection.Problem, "the host does not take the credential")
+	s.typed("connection", "list")
 	if st := s.status("acme/shop"); st.State != "failing" || !strings.Contains(st.Reason, "the connection does not work") {
 		s.Errorf("in force is %+v", st)
 	}
@@ -235,6 +246,7 @@ func (s *story) tokenRevoked() {
 	if run = s.ended("acme/evil", "a run without access", func(r api.Run) bool { return r.ID == run.ID }); run.State != "failed" || run.Failure != "permanent" || !strings.Contains(run.Reason, "the credential may not read this repository") {
 		s.Errorf("it is %+v", run)
 	}
+	s.typed("run", "list", "--project", "acme/evil", "--limit", "1")
 	_, err = s.client().UpdateConnection(s.Context(), "acme", 1, api.UpdateConnectionRequest{Credential: &api.ConnectionCredential{Kind: "token", Secret: s.gitea.Token(s.T, "bot")}})
 	s.must(err)
 	run = s.startRun("acme/evil")
