@@ -40,7 +40,7 @@ func (c demoCmd) Run(a *app) (err error) {
 func (c demoCmd) serve(a *app, clock *demoClock, st *store.Store) error {
 	defaults := config.Server{Addr: c.Addr, MaxUpload: 256 << 20, ShutdownTimeout: 20 * time.Second}
 	if c.Runner {
-		defaults.Runner, defaults.RunnerParallel, defaults.Isolation, defaults.Outbound.Local = true, 1, "auto", true
+		defaults.Runner, defaults.RunnerParallel, defaults.Isolation, defaults.Local = true, 1, "auto", true
 	}
 	s, err := newService(a, config.Storage{Data: c.Data}, defaults, st)
 	if err != nil {

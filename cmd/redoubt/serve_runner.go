@@ -145,7 +145,7 @@ func (s *service) ownRunner(ctx context.Context, a *app, d redoubt.Deployment, t
 		c.Name += " of " + machine
 	}
 	c.Dir = filepath.Join(s.storage.Data, "runner", fmt.Sprint(d.ID))
-	c.Turn, c.Local = out.turn, s.config.Outbound.Local
+	c.Turn, c.Local = out.turn, s.config.Local
 	c.Isolation = cmp.Or(runner.Isolation(s.config.Isolation), runner.IsolateAlways)
 	if out.runner, err = runner.New(ctx, c); err != nil {
 		return nil, fmt.Errorf("%w (redoubt serve --isolation says how scanners are kept in)", err)
@@ -209,7 +209,7 @@ func (r *ownRunner) mintToken(ctx context.Context) (token string, err error) {
 		if err != nil {
 			return err
 		}
-		made := redoubt.Token{}
+		var made redoubt.Token
 		token, made, err = mint(ctx, tx, redoubt.Token{
 			Name: r.name, Scopes: []redoubt.Scope{redoubt.ScopeRunner}, Dialect: redoubt.DialectContract, ExpiresAt: tx.Now().Add(ownTokenLasts),
 		})
