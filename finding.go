@@ -88,6 +88,7 @@ const (
 	CoverageWhole   Coverage = iota // it was seen, in a file that was read as a whole
 	CoveragePartial                 // it was seen, in a file that was read in part, or by a run that failed
 	CoverageMissed                  // it was not seen, and is not known to be gone either
+	CoverageUnknown                 // a version of Redoubt looked last that did not keep it
 )
 
 // KnownAs is how a finding is stored that a report told under another identity, which

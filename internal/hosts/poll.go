@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/scm"
@@ -45,7 +46,10 @@ func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c redoubt.Connect
 			break
 		}
 		var replies error
-		if replies, err = k.poll(ctx, deploymentID, c, h, r); refused(err) || errors.Is(err, redoubt.ErrNotFound) { // one that is forbidden, or another's by now, holds up no other
+		if replies, err = k.poll(ctx, deploymentID, c, h, r); unknownTo(err) {
+			break // each further question would be another login that fails
+		}
+		if refused(err) || errors.Is(err, redoubt.ErrNotFound) { // one that is forbidden, or another's by now, holds up no other
 			k.Logger.InfoContext(ctx, "a repository cannot be asked for pushes and change requests", "repository", r.FullName, "cause", err)
 			err = nil
 		}
@@ -55,6 +59,12 @@ func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c redoubt.Connect
 		k.turns.leave(c, now, busy.Wait)
 	}
 	return errors.Join(err, first)
+}
+
+// unknownTo reports whether the host does not take our credentials.
+func unknownTo(err error) bool {
+	var no *scm.HostError
+	return errors.As(err, &no) && no.Status == http.StatusUnauthorized
 }
 
 // refused reports whether the host said no, and not that it cannot answer.

@@ -145,14 +145,14 @@ func (n *nameSearch) counted(best *bestNames, f field) []NameHit {
 		c := &best.list[i]
 		most := -1
 		for _, scope := range n.scopes {
-			open, any := 0, false
+			open, there := 0, false
 			for _, v := range c.values {
 				b := scope.p.readBitmap(f, v)
 				open += int(b.AndCardinality(scope.open))
-				any = any || b.Intersects(scope.seen)
+				there = there || b.Intersects(scope.seen)
 			}
 			c.Open += open
-			if any && open > most {
+			if there && open > most {
 				c.IssueType, most = scope.p.issueType, open
 			}
 		}

@@ -156,9 +156,7 @@ func newBlindStanding(s Store, scope Scope, list []redoubt.Finding, sightings []
 // continue, and reports whether they continue any.
 func (st *blindStanding) continues(ctx context.Context, g blindGroup) (bool, error) {
 	rows := st.alike[likenessOf(&g[0].Finding)]
-	covered := st.scope.coverage(g.place().rule, g.place().path)
-	otherwise := func(f *redoubt.Finding) bool { return f.Coverage != covered }
-	if len(rows) != len(g) || slices.ContainsFunc(rows, otherwise) {
+	if len(rows) != len(g) || !seenAlike(rows, st.scope.coverage(g.place().rule, g.place().path)) {
 		return false, nil
 	}
 	if contested, err := st.contested(ctx, g); err != nil || contested {
@@ -168,6 +166,20 @@ func (st *blindStanding) continues(ctx context.Context, g blindGroup) (bool, err
 		s.Finding.Identity = rows[i].Identity
 	}
 	return true, nil
+}
+
+// seenAlike reports whether the last scan that looked saw findings, and in as much of the
+// file as this one. Where that was not kept, the findings have to have come with one scan:
+// each that found another number began all of them anew, so where some had been missed,
+// later ones stand beside them.
+func seenAlike(rows []*redoubt.Finding, covered redoubt.Coverage) bool {
+	first := rows[0]
+	if first.Coverage != covered && first.Coverage != redoubt.CoverageUnknown {
+		return false
+	}
+	return !slices.ContainsFunc(rows, func(f *redoubt.Finding) bool {
+		return f.Coverage != first.Coverage || f.Coverage == redoubt.CoverageUnknown && f.FirstScanID != first.FirstScanID
+	})
 }
 
 // contested reports whether a group may be what is known by its code.

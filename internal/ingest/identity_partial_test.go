@@ -16,6 +16,7 @@ type lookStep struct {
 	sees  string // those that the report tells; all where it is empty
 	told  string // those whose code it tells
 	look  string // "": all was read; else one of: partly, failed, lists nothing, hides muted, diff, other rule
+	after bool   // an upgrade from a version that did not keep what scans missed
 	want  string // what it tells, each with * where it is ignored then
 	live  int    // findings of the ref then; not looked at where it is 0
 }
@@ -83,6 +84,35 @@ func TestBlindReportsCountWhatTheLastOneSaw(t *testing.T) {
 	}
 }
 
+// TestAnUpgradeHidesNothing has the scans before the last made by a version that did not keep
+// what each of them missed. Where none missed anything, decisions stay.
+func TestAnUpgradeHidesNothing(t *testing.T) {
+	const main, dev = "main", "dev"
+	for name, steps := range map[string][]lookStep{
+		"all was read":               {{ref: main, calls: "a*b", want: "a*b"}, {ref: main, calls: "-ab", want: "a*b", after: true, live: 2}, {ref: main, calls: "--ab", want: "a*b", live: 2}},
+		"a part was read, both times": {{ref: main, calls: "a*b", look: "partly", want: "a*b"}, {ref: main, calls: "-ab", look: "partly", want: "a*b", after: true, live: 2}},
+		"a part was not read":        {{ref: main, calls: "a*b*", want: "a*b*"}, {ref: main, calls: "ab", sees: "a", look: "partly", want: "a"}, {ref: main, calls: "eab", want: "eab", after: true, live: 3}},
+		"on the branch of it":        {{ref: main, calls: "a*b*", want: "a*b*"}, {ref: main, calls: "ab", sees: "a", look: "partly", want: "a"}, {ref: dev, calls: "eab", want: "eab", after: true}},
+		"nothing closes": {
+			{ref: main, calls: "a*", look: "lists nothing", want: "a*"}, {ref: main, calls: "ea", look: "lists nothing", want: "ea"}, {ref: dev, calls: "fea", look: "lists nothing", want: "fea", after: true},
+		},
+		"a rule gave up":          {{ref: main, calls: "a*b", want: "a*b"}, {ref: main, calls: "eab", look: "partly", want: "eab"}, {ref: main, calls: "gfeab", want: "gfeab", after: true}},
+		"code, then none":         {{ref: main, calls: "a*b", told: "ab", want: "a*b"}, {ref: main, calls: "ef", want: "ef", after: true}},
+		"none, then code":         {{ref: main, calls: "a*b", want: "a*b"}, {ref: main, calls: "ef", told: "ef", want: "ef", after: true}},
+		"code, and the same code": {{ref: main, calls: "a*b", told: "ab", want: "a*b"}, {ref: main, calls: "-ab", told: "ab", want: "a*b", after: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			for i, step := range steps {
+				got, live := step.apply(t, m)
+				if got != step.want || step.live != 0 && live != step.live {
+					t.Fatalf("scan %d is %q with %d live, want %q with %d", i+1, got, live, step.want, step.live)
+				}
+			}
+		})
+	}
+}
+
 // TestAGuessJoinsNoLineages: code that is a finding of its own somewhere is that, whatever
 // the number of those that were told without code.
 func TestAGuessJoinsNoLineages(t *testing.T) {
@@ -119,6 +149,11 @@ func (step lookStep) upload(t *testing.T, m *memory, secrets bool) (got string, 
 	t.Helper()
 	letters := strings.NewReplacer("*", "", "~", "").Replace(step.calls)
 	m.tick(1e9)
+	for i := range m.rows {
+		if step.after && live(m.rows[i].State) {
+			m.rows[i].Coverage = redoubt.CoverageUnknown
+		}
+	}
 	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: step.ref, Full: step.look != "diff", Report: step.report(t, letters, secrets)}
 	if _, err := Apply(t.Context(), m, m, u); err != nil {
 		t.Fatal(err)

@@ -85,8 +85,8 @@ func (h *gitHost) head(ctx context.Context) (string, error) {
 // Branch implements Host.
 func (h *gitHost) Branch(ctx context.Context, _ redoubt.Repository, name string) (string, error) {
 	told, err := h.ask(ctx, "refs/heads/"+name)
-	for line := range strings.Lines(told) { // those whose names end so, too
-		if commit, ref, _ := strings.Cut(strings.TrimSpace(line), "\t"); ref == "refs/heads/"+name {
+	for line := range strings.Lines(told) {
+		if commit, _, _ := strings.Cut(line, "\t"); !strings.HasPrefix(commit, "ref: ") {
 			return goodCommit(commit)
 		}
 	}
@@ -110,13 +110,35 @@ func (h *gitHost) ask(ctx context.Context, ref string) (told string, err error) 
 	if err != nil {
 		return "", errors.New("there is no git on this server: install it")
 	}
-	var out, wrong bounded
+	out, wrong := refLines{ref: ref}, bounded{}
 	c := exec.CommandContext(ctx, git, "ls-remote", "--symref", "--", h.remote, ref)
 	c.Dir, c.Env, c.Stdout, c.Stderr, c.WaitDelay = home, slices.Concat(env, []string{"PATH=" + filepath.Dir(git) + ":/usr/bin:/bin"}), &out, &wrong, askFor
 	if err := c.Run(); err != nil {
 		return "", fmt.Errorf("git cannot read the remote: %s: %w", cut(redoubt.Line(strings.TrimSpace(wrong.String())), 300), redoubt.ErrUnavailable)
 	}
-	return out.String(), nil
+	return out.kept.String(), nil
+}
+
+// refLines keeps what git ls-remote says of one ref: it lists all whose names end so, of
+// which there may be any number.
+type refLines struct {
+	ref        string
+	line, kept bounded
+}
+
+// Write implements io.Writer.
+func (l *refLines) Write(p []byte) (int, error) {
+	for part := range bytes.Lines(p) {
+		_, _ = l.line.Write(part) // bounded: what is longer is no ref of ours
+		if !bytes.HasSuffix(part, []byte("\n")) {
+			continue
+		}
+		if _, ref, found := strings.Cut(strings.TrimSpace(l.line.String()), "\t"); found && ref == l.ref {
+			_, _ = l.kept.Write(l.line.Bytes())
+		}
+		l.line.Reset()
+	}
+	return len(p), nil
 }
 
 // bounded keeps the first part of what a program says.

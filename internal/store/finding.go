@@ -35,7 +35,9 @@ const (
 )
 
 func findingFlags(f *redoubt.Finding) (bits int64) {
-	for i, set := range []bool{f.Malicious, f.ProOnly, f.Historical, f.SeenByFull, f.Coverage == redoubt.CoveragePartial, f.Coverage == redoubt.CoverageMissed} {
+	partial, missed := f.Coverage == redoubt.CoveragePartial, f.Coverage == redoubt.CoverageMissed
+	unknown := f.Coverage == redoubt.CoverageUnknown
+	for i, set := range []bool{f.Malicious, f.ProOnly, f.Historical, f.SeenByFull, partial || unknown, missed || unknown} {
 		if set {
 			bits |= 1 << i
 		}
@@ -45,6 +47,8 @@ func findingFlags(f *redoubt.Finding) (bits int64) {
 
 func coverageOf(flags int64) redoubt.Coverage {
 	switch {
+	case flags&flagMissed != 0 && flags&flagPartial != 0:
+		return redoubt.CoverageUnknown
 	case flags&flagMissed != 0:
 		return redoubt.CoverageMissed
 	case flags&flagPartial != 0:

@@ -63,7 +63,12 @@ func (req *request) showProgram(status int, code, fault string) error {
 		return nil
 	}
 	near := redoubt.Network(l.Address) == redoubt.Network(edge.OriginOf(req.r).Address)
-	return req.showDevice(status, deviceView{Request: l, Near: near, Write: l.Program.Write, Fault: fault})
+	return req.showDevice(status, deviceView{Request: l, Near: near, Write: req.mayWrite(l), Fault: fault})
+}
+
+// mayWrite reports whether the viewer may let a program change things that asks to.
+func (req *request) mayWrite(l redoubt.LoginRequest) bool {
+	return l.Program.Write && req.viewer.May(triager)
 }
 
 func (req *request) showDevice(status int, v deviceView) error {
@@ -98,7 +103,7 @@ func (req *request) decideProgram() error {
 		}
 		return req.showDevice(http.StatusOK, deviceView{Denied: true})
 	}
-	err = req.grantProgram(l, l.Program.Write && form.Get("access") == oauth.ScopeWrite)
+	err = req.grantProgram(l, req.mayWrite(l) && form.Get("access") == oauth.ScopeWrite)
 	if said, ok := sayable(err); ok {
 		return req.showProgram(http.StatusConflict, code, said)
 	}

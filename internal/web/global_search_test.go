@@ -100,8 +100,8 @@ func TestActionsAreWhereTheyMakeSense(t *testing.T) {
 		{redoubt.RoleViewer, "/projects/" + project, " now", false, "a scan, which a viewer may not make"},
 		{redoubt.RoleTriager, "/projects/999999", " now", false, "a scan of no project"},
 		{redoubt.RoleTriager, "/overview", " now", false, "a scan of nothing"},
-		{redoubt.RoleViewer, "/findings?severities=high&finding=3", "Export these findings", true, "an export"},
-		{redoubt.RoleViewer, "/projects", "Export these findings", false, "an export of no list"},
+		{redoubt.RoleViewer, "/findings?severities=high&finding=3", "Export these findings as CSV", true, "an export"},
+		{redoubt.RoleViewer, "/projects", "Export these findings as CSV", false, "an export of no list"},
 		{redoubt.RoleViewer, "/overview", "Upload a report", false, "an upload, which a viewer may not make"},
 		{redoubt.RoleTriager, "/overview", "Upload a report", true, "an upload"},
 		{redoubt.RoleTriager, "/overview", "Invite somebody", false, "an invitation by a triager"},
@@ -116,8 +116,11 @@ func TestActionsAreWhereTheyMakeSense(t *testing.T) {
 	}
 	s.as(redoubt.RoleViewer)
 	addresses, _, _ := s.palette("/findings?severities=high&finding=3", "export")
-	if len(addresses) == 0 || addresses[0] != "/orgs/acme/findings/export?severities=high" {
-		t.Errorf("what is exported: %q", addresses)
+	if len(addresses) == 0 || addresses[0] != "/orgs/acme/findings/export?format=csv&severities=high" {
+		t.Fatalf("what is exported: %q", addresses)
+	}
+	if a := s.get(strings.TrimPrefix(addresses[0], "/orgs/acme")); a.StatusCode != http.StatusOK {
+		t.Errorf("the export answers %d", a.StatusCode)
 	}
 }
 

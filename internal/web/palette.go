@@ -68,19 +68,20 @@ func (req *request) places(ctx context.Context, tx *store.Tx) ([]place, error) {
 func (req *request) actionsHere(ctx context.Context, tx *store.Tx) ([]place, error) {
 	at, err := url.Parse(req.r.Header.Get("HX-Current-URL"))
 	if err != nil || !strings.HasPrefix(at.Path, req.to("/")) {
-		return nil, nil // which is nothing to complain about: scripts say where they are
+		return nil, nil //nolint:nilerr // scripts say where they are: who says nonsense is nowhere
 	}
 	path := strings.TrimPrefix(at.Path, req.to(""))
 	for _, p := range products {
 		if path == p.Path {
 			query := at.Query()
 			query.Del("finding")
-			return []place{{kind: globalsearch.Action, name: "Export these findings", address: req.to(p.Path + "/export?" + query.Encode())}}, nil
+			query.Set("format", "csv")
+			return []place{{kind: globalsearch.Action, name: "Export these findings as CSV", address: req.to(p.Path + "/export?" + query.Encode())}}, nil
 		}
 	}
 	id, err := strconv.ParseInt(strings.TrimPrefix(path, "/projects/"), 10, 64)
 	if err != nil || !strings.HasPrefix(path, "/projects/") || !req.viewer.May(triager) {
-		return nil, nil // another page, where nothing more can be done
+		return nil, nil //nolint:nilerr // another page, where nothing more can be done
 	}
 	p, err := tx.Project(ctx, id)
 	if errors.Is(err, redoubt.ErrNotFound) {

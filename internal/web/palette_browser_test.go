@@ -61,6 +61,11 @@ func TestPaletteByKeyboard(t *testing.T) {
 	project := first(s, "/projects", "/projects/")
 	b.open("/projects/" + project)
 	b.do(chromedp.Click(`[data-palette]`))
+	b.hit("")
+	if sends := read[bool](b, `document.querySelector("#palette [aria-selected=true]").matches("button")`); sends {
+		t.Error("Enter would scan, and nobody typed anything")
+	}
+	b.do(chromedp.KeyEvent("now"))
 	b.hit(" now")
 	b.do(chromedp.KeyEvent(kb.Enter))
 	b.until(`location.pathname.endsWith("/scan") && document.querySelector("main").textContent.includes("no connection")`) // the server was asked, and says what is missing

@@ -1,4 +1,4 @@
--- What runs that were under way before 00070 have handed in is theirs: their tokens made it, as the trail tells.
+-- Scans under way (status 1) that runs had begun before 00070 are theirs: their tokens made them, as the trail tells.
 
 -- +goose Up
 UPDATE scan SET run_id = COALESCE((
@@ -8,7 +8,7 @@ UPDATE scan SET run_id = COALESCE((
         AND a.subject = 'scan:' || CAST(scan.id AS TEXT) AND a.actor_json LIKE '%"id":"' || t.public_id || '"%'
     WHERE r.deployment_id = scan.deployment_id AND r.project_id = scan.project_id AND r.state BETWEEN 2 AND 5
 ), 0)
-WHERE run_id = 0 AND EXISTS (
+WHERE run_id = 0 AND status = 1 AND EXISTS (
     SELECT 1 FROM managed_run r WHERE r.deployment_id = scan.deployment_id AND r.project_id = scan.project_id
         AND r.state BETWEEN 2 AND 5 AND r.token_id <> 0
 );

@@ -44,7 +44,7 @@
       box.replaceChildren(part.content);
       box.scrollTop = 0;
       const total = Number(box.querySelector("[data-total]").dataset.total);
-      choose(options()[0]);
+      choose(options().find((one) => field.value.trim() || one.matches("a"))); // Enter alone changes nothing
       tell(total === 1 ? "1 hit" : `${total} hits`);
     } catch (why) {
       if (mine.signal.aborted) return;
@@ -70,7 +70,7 @@
   };
 
   document.addEventListener("keydown", (e) => {
-    if (e.key.toLowerCase() !== "k" || !(e.ctrlKey || e.metaKey) || e.altKey || e.shiftKey) return;
+    if (e.key?.toLowerCase() !== "k" || e.repeat || !(e.ctrlKey || e.metaKey) || e.altKey || e.shiftKey) return;
     e.preventDefault();
     if (dialog.open) shut();
     else show();
@@ -84,13 +84,15 @@
     clearTimeout(later);
     asked?.abort();
     asked = undefined;
+    opens = false; // it was meant for what stood there before
     later = setTimeout(ask, 120);
   });
   field.addEventListener("keydown", (e) => {
     const list = options(), step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
     if (!step || !list.length) return;
     e.preventDefault();
-    choose(list[(list.indexOf(chosen()) + step + list.length) % list.length]);
+    const at = list.indexOf(chosen());
+    choose(at < 0 ? list.at(step > 0 ? 0 : -1) : list[(at + step + list.length) % list.length]);
   });
   // Enter: without an answer the page is asked, which says why there is none.
   form.addEventListener("submit", (e) => {
@@ -103,8 +105,9 @@
   dialog.addEventListener("click", (e) => {
     if (e.target === dialog || e.target.closest("[data-palette-shut]")) shut();
     const option = e.target.closest('a[role="option"]');
-    if (option && !e.ctrlKey && !e.metaKey && !e.shiftKey && option.pathname === location.pathname && option.search === location.search) shut();
+    if (option && !e.ctrlKey && !e.metaKey && !e.shiftKey && (option.pathname.endsWith("/export") || option.pathname === location.pathname && option.search === location.search)) shut();
   });
+  addEventListener("pagehide", () => { if (dialog.open) shut(); }); // Back does not show it again
   dialog.addEventListener("cancel", (e) => { e.preventDefault(); shut(); });
   box.addEventListener("pointermove", (e) => { const option = e.target.closest('[role="option"]'); if (option && option !== chosen()) choose(option); });
 })();

@@ -1,0 +1,30 @@
+package scm
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestARefIsFoundAmongAnyNumber: whoever may push can make branches whose names end so.
+func TestARefIsFoundAmongAnyNumber(t *testing.T) {
+	const commit = "0123456789012345678901234567890123456789"
+	var told strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&told, "%s\trefs/heads/a%d/refs/heads/main\n", commit[1:]+"f", i)
+	}
+	told.WriteString(commit + "\trefs/heads/main\n" + commit + "\trefs/heads/z/refs/heads/main\n")
+	for _, size := range []int{1, 7, 4096, told.Len()} {
+		lines := refLines{ref: "refs/heads/main"}
+		for text := told.String(); text != ""; {
+			n, err := lines.Write([]byte(text[:min(size, len(text))]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = text[n:]
+		}
+		if got := lines.kept.String(); got != commit+"\trefs/heads/main\n" {
+			t.Errorf("in parts of %d: %.200q", size, got)
+		}
+	}
+}
