@@ -78,6 +78,19 @@ func (r *ExceptionRequest) Check(now time.Time) error {
 	return nil
 }
 
+// RequestEnd reads the last day of an exception that is asked for or granted, as EndOfDay; an
+// empty one is no end. Another text is a *InvalidError.
+func RequestEnd(day string) (time.Time, error) {
+	if day == "" {
+		return time.Time{}, nil
+	}
+	end, ok := EndOfDay(day)
+	if !ok {
+		return end, Invalid("until", "%.20q is no day: write it as 2027-01-31", day)
+	}
+	return end, nil
+}
+
 // CheckRequestEnd says what is wrong with when an exception that is asked for is to end, as
 // a *InvalidError; the zero time is never.
 func CheckRequestEnd(until, now time.Time) error {

@@ -72,15 +72,7 @@ func TestBlindReportsCountWhatTheLastOneSaw(t *testing.T) {
 			{ref: main, calls: "aC", told: "aC", want: "aC"}, {ref: main, calls: "eaC", want: "eaC"}, {ref: main, calls: "ea*C", want: "ea*C"}, {ref: main, calls: "-eaC", want: "ea*C"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			m := newMemory()
-			for i, step := range steps {
-				got, live := step.apply(t, m)
-				if got != step.want || step.live != 0 && live != step.live {
-					t.Fatalf("scan %d is %q with %d live, want %q with %d", i+1, got, live, step.want, step.live)
-				}
-			}
-		})
+		t.Run(name, func(t *testing.T) { applySteps(t, steps) })
 	}
 }
 
@@ -89,10 +81,10 @@ func TestBlindReportsCountWhatTheLastOneSaw(t *testing.T) {
 func TestAnUpgradeHidesNothing(t *testing.T) {
 	const main, dev = "main", "dev"
 	for name, steps := range map[string][]lookStep{
-		"all was read":               {{ref: main, calls: "a*b", want: "a*b"}, {ref: main, calls: "-ab", want: "a*b", after: true, live: 2}, {ref: main, calls: "--ab", want: "a*b", live: 2}},
+		"all was read":                {{ref: main, calls: "a*b", want: "a*b"}, {ref: main, calls: "-ab", want: "a*b", after: true, live: 2}, {ref: main, calls: "--ab", want: "a*b", live: 2}},
 		"a part was read, both times": {{ref: main, calls: "a*b", look: "partly", want: "a*b"}, {ref: main, calls: "-ab", look: "partly", want: "a*b", after: true, live: 2}},
-		"a part was not read":        {{ref: main, calls: "a*b*", want: "a*b*"}, {ref: main, calls: "ab", sees: "a", look: "partly", want: "a"}, {ref: main, calls: "eab", want: "eab", after: true, live: 3}},
-		"on the branch of it":        {{ref: main, calls: "a*b*", want: "a*b*"}, {ref: main, calls: "ab", sees: "a", look: "partly", want: "a"}, {ref: dev, calls: "eab", want: "eab", after: true}},
+		"a part was not read":         {{ref: main, calls: "a*b*", want: "a*b*"}, {ref: main, calls: "ab", sees: "a", look: "partly", want: "a"}, {ref: main, calls: "eab", want: "eab", after: true, live: 3}},
+		"on the branch of it":         {{ref: main, calls: "a*b*", want: "a*b*"}, {ref: main, calls: "ab", sees: "a", look: "partly", want: "a"}, {ref: dev, calls: "eab", want: "eab", after: true}},
 		"nothing closes": {
 			{ref: main, calls: "a*", look: "lists nothing", want: "a*"}, {ref: main, calls: "ea", look: "lists nothing", want: "ea"}, {ref: dev, calls: "fea", look: "lists nothing", want: "fea", after: true},
 		},
@@ -101,15 +93,7 @@ func TestAnUpgradeHidesNothing(t *testing.T) {
 		"none, then code":         {{ref: main, calls: "a*b", want: "a*b"}, {ref: main, calls: "ef", told: "ef", want: "ef", after: true}},
 		"code, and the same code": {{ref: main, calls: "a*b", told: "ab", want: "a*b"}, {ref: main, calls: "-ab", told: "ab", want: "a*b", after: true}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			m := newMemory()
-			for i, step := range steps {
-				got, live := step.apply(t, m)
-				if got != step.want || step.live != 0 && live != step.live {
-					t.Fatalf("scan %d is %q with %d live, want %q with %d", i+1, got, live, step.want, step.live)
-				}
-			}
-		})
+		t.Run(name, func(t *testing.T) { applySteps(t, steps) })
 	}
 }
 
@@ -134,6 +118,18 @@ func TestAGuessJoinsNoLineages(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// applySteps makes scans one after the other, and holds each to what is wanted of it.
+func applySteps(t *testing.T, steps []lookStep) {
+	t.Helper()
+	m := newMemory()
+	for i, step := range steps {
+		got, live := step.apply(t, m)
+		if got != step.want || step.live != 0 && live != step.live {
+			t.Fatalf("scan %d is %q with %d live, want %q with %d", i+1, got, live, step.want, step.live)
 		}
 	}
 }

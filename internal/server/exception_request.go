@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -111,24 +110,12 @@ func (c *call) getExceptionRequest(ctx context.Context, _ *none) (*api.Exception
 	return c.exceptionRequestResponse(ctx, r, 0)
 }
 
-// endOf reads the last day of something; an empty one is no end.
-func endOf(day string) (time.Time, error) {
-	if day == "" {
-		return time.Time{}, nil
-	}
-	end, ok := redoubt.EndOfDay(day)
-	if !ok {
-		return end, redoubt.Invalid("until", "%.20q is no day: write it as 2027-01-31", day)
-	}
-	return end, nil
-}
-
 func (c *call) askException(ctx context.Context, in *request[api.AskExceptionRequest]) (*api.ExceptionRequestResponse, error) {
 	b := &in.Body
 	r := redoubt.ExceptionRequest{Reason: b.Reason, AskerID: c.caller.Token.UserID}
 	r.TriageReason, _ = redoubt.ParseTriageReason(cmp.Or(b.TriageReason, redoubt.AcceptableRisk.String()))
 	var err error
-	if r.Until, err = endOf(b.Until); err != nil {
+	if r.Until, err = redoubt.RequestEnd(b.Until); err != nil {
 		return nil, inBody(err)
 	}
 	findings, err := c.allFindings(ctx, b.IssueIDs)
@@ -147,7 +134,7 @@ func (c *call) approveException(ctx context.Context, in *request[api.ApproveExce
 		return nil, err
 	}
 	b := &in.Body
-	until, err := endOf(b.Until)
+	until, err := redoubt.RequestEnd(b.Until)
 	switch {
 	case err != nil:
 		return nil, inBody(err)

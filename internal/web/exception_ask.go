@@ -38,7 +38,7 @@ func (req *request) askException() error {
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		r := redoubt.ExceptionRequest{Reason: form.Reason, AskerID: req.viewer.UserID}
 		r.TriageReason, _ = redoubt.ParseTriageReason(form.TriageReason)
-		if r.Until, err = lastDay(form.Until); err != nil {
+		if r.Until, err = redoubt.RequestEnd(form.Until); err != nil {
 			return err
 		}
 		findings, err := tx.FindingsByID(ctx, form.IDs)

@@ -274,19 +274,7 @@ func (f requestDecision) end() (time.Time, error) {
 	if f.Forever == (f.Until != "") {
 		return time.Time{}, redoubt.Invalid("until", "say a last day, or that it never expires, and not both")
 	}
-	return lastDay(f.Until)
-}
-
-// lastDay reads the last day of something; an empty one is no end.
-func lastDay(day string) (time.Time, error) {
-	if day == "" {
-		return time.Time{}, nil
-	}
-	end, ok := redoubt.EndOfDay(day)
-	if !ok {
-		return end, redoubt.Invalid("until", "%.20q is no day: write it as 2027-01-31", day)
-	}
-	return end, nil
+	return redoubt.RequestEnd(f.Until)
 }
 
 func (req *request) withdrawExceptionRequest() error {
