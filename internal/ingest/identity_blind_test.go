@@ -205,11 +205,8 @@ func TestBlindReportsContinueWhatIsLive(t *testing.T) {
 	}
 }
 
-// apply scans the calls and decides what the step ignores. It returns what is so then.
-func (step blindStep) apply(t *testing.T, m *memory) (got string) {
-	t.Helper()
-	letters := strings.ReplaceAll(step.calls, "*", "")
-	var calls []string
+// callsOf are the lines of a file, one for each letter; that of an upper case one is longer.
+func callsOf(letters string) (calls []string) {
 	for _, letter := range letters {
 		call := fmt.Sprintf("eval(%c)", letter)
 		if letter < 'a' {
@@ -217,6 +214,14 @@ func (step blindStep) apply(t *testing.T, m *memory) (got string) {
 		}
 		calls = append(calls, call)
 	}
+	return calls
+}
+
+// apply scans the calls and decides what the step ignores. It returns what is so then.
+func (step blindStep) apply(t *testing.T, m *memory) (got string) {
+	t.Helper()
+	letters := strings.ReplaceAll(step.calls, "*", "")
+	calls := callsOf(letters)
 	r := blindReport(t, calls)
 	for i := range r.Results {
 		if step.told {

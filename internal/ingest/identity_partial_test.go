@@ -180,14 +180,7 @@ func (step lookStep) tells(letter byte) bool {
 
 // report is what the step's report says of a file with a line for each letter.
 func (step lookStep) report(t *testing.T, letters string, secrets bool) *redoubt.Report {
-	var lines []string
-	for _, letter := range letters {
-		call := fmt.Sprintf("eval(%c)", letter)
-		if letter < 'a' {
-			call = fmt.Sprintf("eval(%c%c)", letter, letter)
-		}
-		lines = append(lines, call)
-	}
+	lines := callsOf(letters)
 	r := blindReport(t, lines)
 	r.RulesRun, r.Searched = []string{"no-eval"}, []string{"a.js"}
 	switch step.look {
