@@ -101,6 +101,8 @@ func (c *call) listChanges(ctx context.Context, in *changesInput) (writer, error
 		ids = ids[:limit]
 		next = []int64{in.since, in.until, ids[limit-1]}
 		c.server.rounds.keep(in.round(), affected)
+	} else {
+		c.server.rounds.forget(in.round())
 	}
 	if out.cursor, err = c.server.cursors().encode(in.list, next...); err != nil {
 		return nil, err

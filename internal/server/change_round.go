@@ -42,9 +42,20 @@ func (r *rounds) find(key roundKey) (affected index.Affected, ok bool) {
 func (r *rounds) keep(key roundKey, affected index.Affected) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.all = slices.DeleteFunc(r.all, func(one round) bool { return one.roundKey == key })
+	r.remove(key)
 	if len(r.all) == roundsKept {
 		r.all = slices.Delete(r.all, 0, 1)
 	}
 	r.all = append(r.all, round{key, affected})
+}
+
+// forget drops a round that is over, so that it takes no place of those that are not.
+func (r *rounds) forget(key roundKey) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.remove(key)
+}
+
+func (r *rounds) remove(key roundKey) {
+	r.all = slices.DeleteFunc(r.all, func(one round) bool { return one.roundKey == key })
 }

@@ -242,4 +242,8 @@ func TestRoundsAreRememberedAndForgotten(t *testing.T) {
 	if diff := cmp.Diff(kept, read); err != nil || diff != "" {
 		t.Errorf("%v (-kept +read):\n%s", err, diff)
 	}
+	last, err := h.client.FindingChanges(t.Context(), "acme", api.FindingChangesQuery{Cursor: read.Cursor, Limit: 3})
+	if err != nil || last.HasMore || len(h.server.rounds.all) != roundsKept-1 {
+		t.Errorf("%v; after the last answer %d rounds are kept, and there is more: %t", err, len(h.server.rounds.all), last.HasMore)
+	}
 }
