@@ -122,6 +122,10 @@ func (g *generator) packageLock(n int) []byte {
 	return []byte(out.String() + "}}")
 }
 
+// maxOfProject is how many findings a project has at most: as many as one report may tell
+// of in the bytes that are taken at once.
+const maxOfProject = 120_000
+
 // sizes deals n findings out to projects: few of them have most.
 func (g *generator) sizes(n int) []int {
 	sizes := make([]int, max(20, n/perProject))
@@ -131,7 +135,11 @@ func (g *generator) sizes(n int) []int {
 			sizes[i]++ // each has one at least
 			continue
 		}
-		sizes[projects.Uint64()]++
+		p := projects.Uint64()
+		for sizes[p] == maxOfProject {
+			p = projects.Uint64()
+		}
+		sizes[p]++
 	}
 	return sizes
 }

@@ -12,6 +12,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,7 +46,19 @@ func (t Tests) Run() int {
 // scratch is the folder that this test binary's databases are in. Making one
 // writes hundreds of files, which on a disk takes a second and in memory twenty
 // milliseconds; where there is no memory for it, it is the usual temporary one.
-var scratch = sync.OnceValue(memoryDir)
+// Those of benchmarks are on the disk, as users' are.
+var scratch = sync.OnceValue(func() string {
+	if benchmarks() {
+		return ""
+	}
+	return memoryDir()
+})
+
+// benchmarks reports whether this run is one of benchmarks.
+func benchmarks() bool {
+	f := flag.Lookup("test.bench")
+	return f != nil && f.Value.String() != ""
+}
 
 func removeScratch() {
 	if dir := scratch(); dir != "" {
