@@ -27,7 +27,7 @@ func BenchmarkScale(b *testing.B) {
 		defer func(was string) { *scales = was }(*scales)
 		*scales = text
 	}
-	all := newSheet()
+	all := newSheet("findings")
 	for i, n := range sizesAsked(b) {
 		if i > 0 && testing.Short() {
 			break
@@ -151,7 +151,9 @@ type started struct {
 	w       *world
 	program string
 	data    string
-	address string
+	more    []string // arguments of serve
+	address string   // of the server that runs
+	pid     int      // its process
 }
 
 func newStarted(b *testing.B, w *world) *started {
@@ -175,11 +177,12 @@ func (s *started) anew() time.Duration {
 
 // sheet is a table of cells, a column for each size.
 type sheet struct {
+	of            string // what the columns tell the number of
 	columns, rows []string
 	cells         map[[2]string]string
 }
 
-func newSheet() *sheet { return &sheet{cells: map[[2]string]string{}} }
+func newSheet(of string) *sheet { return &sheet{of: of, cells: map[[2]string]string{}} }
 
 // column begins a column, which put fills.
 func (s *sheet) column(name string) { s.columns = append(s.columns, name) }
@@ -195,7 +198,7 @@ func (s *sheet) put(row string, value any) {
 // String is the table in Markdown.
 func (s *sheet) String() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "\n| findings | %s |\n|---|%s\n", strings.Join(s.columns, " | "), strings.Repeat("---|", len(s.columns)))
+	fmt.Fprintf(&out, "\n| %s | %s |\n|---|%s\n", s.of, strings.Join(s.columns, " | "), strings.Repeat("---|", len(s.columns)))
 	for _, row := range s.rows {
 		fmt.Fprintf(&out, "| %s |", row)
 		for _, column := range s.columns {

@@ -31,13 +31,17 @@ func (s *started) serve(ask func(context.Context)) time.Duration {
 	w.check(free.Close())
 	ctx, cancel := context.WithTimeout(w.tb.Context(), 30*time.Minute)
 	defer cancel()
-	server := exec.CommandContext(ctx, s.program, "serve", "--addr", address, "--data", s.data, "--deployment", w.deployment.Slug, "--no-starter-rules",
-		"--shutdown-timeout", "10m")
+	arguments := append([]string{
+		"serve", "--addr", address, "--data", s.data, "--deployment", w.deployment.Slug, "--no-starter-rules",
+		"--shutdown-timeout", "10m",
+	}, s.more...)
+	server := exec.CommandContext(ctx, s.program, arguments...)
 	said := &bytes.Buffer{}
 	server.Stderr = said
 	s.address = address
 	began := time.Now()
 	w.check(server.Start())
+	s.pid = server.Process.Pid
 	ask(ctx)
 	took := time.Since(began)
 	w.check(server.Process.Signal(syscall.SIGTERM))
