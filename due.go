@@ -231,3 +231,9 @@ func DueWithin(windows []DueWindow, now time.Time) *DueFilter {
 	}
 	return f
 }
+
+// OverdueLineage is a finding, on whichever refs, whose due date is over.
+type OverdueLineage struct {
+	ID  int64 // of the lineage
+	Day int   // of the due date, in days from 1970 on
+}

@@ -24,9 +24,10 @@ const (
 	EventAssigned                                      // findings were assigned to somebody by somebody else
 	EventExceptionAsked                                // somebody asked for an exception
 	EventExceptionDecided                              // what became of an exception that somebody asked for
+	EventOverdue                                       // the due date of findings is over
 )
 
-var notificationEvents = enumNames[NotificationEvent]{"", "new_finding", "build_blocked", "advisory", "scan_failed", "scan_missing", "decision_ended", "assigned", "exception_asked", "exception_decided"}
+var notificationEvents = enumNames[NotificationEvent]{"", "new_finding", "build_blocked", "advisory", "scan_failed", "scan_missing", "decision_ended", "assigned", "exception_asked", "exception_decided", "overdue"}
 
 // String returns the wire name.
 func (e NotificationEvent) String() string { return notificationEvents.name(e) }
@@ -41,7 +42,7 @@ type NotificationEvents uint32
 func AllNotificationEvents() []NotificationEvent {
 	return []NotificationEvent{
 		EventNewFinding, EventBuildBlocked, EventAdvisory, EventScanFailed, EventScanMissing, EventDecisionEnded, EventAssigned,
-		EventExceptionAsked, EventExceptionDecided,
+		EventExceptionAsked, EventExceptionDecided, EventOverdue,
 	}
 }
 
@@ -247,12 +248,21 @@ func checkAddresses(r NotificationRule) error {
 		return Invalid("digest", "the digest is one of none, day and week")
 	}
 	for i, to := range r.To {
-		if a, err := mail.ParseAddress(to); err != nil || a.Address != to || HasControls(to) || len(to) > 254 {
-			return Invalid("to", "%.80q is no address of mail, as alice@example.com", to)
+		if err := CheckMailAddress("to", to); err != nil {
+			return err
 		}
 		if slices.Contains(r.To[:i], to) {
 			return Invalid("to", "%.80q is there twice", to)
 		}
+	}
+	return nil
+}
+
+// CheckMailAddress says what is wrong with an address of mail, as a *InvalidError about a
+// member.
+func CheckMailAddress(member, to string) error {
+	if a, err := mail.ParseAddress(to); err != nil || a.Address != to || HasControls(to) || len(to) > 254 {
+		return Invalid(member, "%.80q is no address of mail, as alice@example.com", to)
 	}
 	return nil
 }

@@ -21,6 +21,20 @@ type User struct {
 	// SecondFactorAt is since when a sign-in by password or link asks for a second
 	// factor too; zero: it does not.
 	SecondFactorAt time.Time
+	// Address is where mail for the user goes; empty: to the name, where that is one.
+	Address string
+	Untold  bool // wants no mail
+}
+
+// MailTo is where mail for the user goes; empty: nowhere. Who is disabled gets none.
+func (u User) MailTo() string {
+	switch {
+	case u.Untold || !u.Enabled():
+		return ""
+	case u.Address == "" && CheckMailAddress("address", u.Name) == nil:
+		return u.Name
+	}
+	return u.Address
 }
 
 // HasSecondFactor reports whether a password or a link alone does not sign in.

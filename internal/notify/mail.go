@@ -106,7 +106,11 @@ func (d *delivery) letter(list []redoubt.Notification) (*mail.Msg, error) {
 		named += len(s.message.Findings)
 		b.WriteString(s.text())
 	}
-	fmt.Fprintf(&b, "\nAn administrator of %s made the notification rule %s, which has you told.\n", d.base, unlinked(list[0].Message.Rule))
+	if list[0].Message.Person != 0 {
+		fmt.Fprintf(&b, "\nThis is about what you did at %s. Your account says where such mail goes, or that you want none: %s/account\n", d.base, d.base)
+	} else {
+		fmt.Fprintf(&b, "\nAn administrator of %s made the notification rule %s, which has you told.\n", d.base, unlinked(list[0].Message.Rule))
+	}
 	letter.Subject("[Redoubt] " + subject)
 	letter.SetBodyString(mail.TypeTextPlain, b.String())
 	letter.SetDate()

@@ -26,9 +26,11 @@ func (n *Notifier) Match(ctx context.Context, j redoubt.Job) (result []byte, med
 	if err := json.Unmarshal(j.Input, &what); err != nil {
 		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
 	}
-	m := matcher{Notifier: n, deployment: j.DeploymentID, at: j.CreatedAt, seen: map[question]picture{}, broken: map[int64]string{}}
+	m := matcher{Notifier: n, deployment: j.DeploymentID, at: j.CreatedAt, seen: map[question]picture{}, broken: map[int64]fault{}}
 	err = n.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
-		m.rules, err = tx.NotificationRules(ctx)
+		if m.rules, err = tx.NotificationRules(ctx); err == nil {
+			err = m.openViews(ctx, tx)
+		}
 		return err
 	})
 	if err == nil {
@@ -55,7 +57,7 @@ type matcher struct {
 	view       *index.View
 	seen       map[question]picture // of the present happening
 	list       []redoubt.Notification
-	broken     map[int64]string // rules whose filter will not do any more
+	broken     map[int64]fault // rules whose filter will not do any more
 }
 
 // tell makes the messages about something that happened.
@@ -67,7 +69,7 @@ func (m *matcher) tell(ctx context.Context, key string, h redoubt.Happening) err
 		}
 		p, err := m.look(ctx, h, r)
 		if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
-			m.broken[r.ID] = "Its filter will not do any more: " + invalid.Error()
+			m.broken[r.ID] = unfit(r, invalid)
 			continue
 		}
 		if err != nil {
@@ -80,7 +82,7 @@ func (m *matcher) tell(ctx context.Context, key string, h redoubt.Happening) err
 			m.list = append(m.list, redoubt.Notification{RuleID: r.ID, Receiver: to, Key: key, Message: p.message(h, r, m.at), DueAt: to.Digest.Next(m.at)})
 		}
 	}
-	return nil
+	return m.tellPersons(ctx, key, h)
 }
 
 // queue writes the messages of rules that are still there.
@@ -99,12 +101,15 @@ func (m *matcher) queue(ctx context.Context) error {
 		}
 		var list []redoubt.Notification
 		for _, n := range m.list {
-			if r, is := there[n.RuleID]; is && r.Unwanted(n.Receiver) == "" {
+			if r, is := there[n.RuleID]; n.RuleID == 0 || is && r.Unwanted(n.Receiver) == "" {
 				list = append(list, n)
 			}
 		}
-		for id, problem := range m.broken {
-			if err := tx.NoteNotificationProblem(ctx, id, problem, false); err != nil {
+		for id, f := range m.broken {
+			if there[id].Filter != f.filter {
+				continue // somebody mended it meanwhile
+			}
+			if err := tx.NoteNotificationProblem(ctx, id, f.problem, f.pause); err != nil {
 				return err
 			}
 		}
@@ -137,6 +142,9 @@ func (m *matcher) look(ctx context.Context, h redoubt.Happening, r redoubt.Notif
 	if err == nil && h.Event == redoubt.EventBuildBlocked && p.count == 0 && everything { // the scan was recorded only, or they are gone: it was blocked all the same
 		p.count = 1
 	}
+	if err == nil && h.Event == redoubt.EventExceptionDecided && p.count == 0 {
+		p, err = m.removed(ctx, h, r)
+	}
 	if err == nil && p.count > 0 && h.ScanID != 0 {
 		err = m.name(ctx, &p, h)
 	}
@@ -148,7 +156,7 @@ func (m *matcher) look(ctx context.Context, h redoubt.Happening, r redoubt.Notif
 
 // whatever are the events that are told whatever was decided about their findings.
 var whatever = []redoubt.NotificationEvent{
-	redoubt.EventBuildBlocked, redoubt.EventAssigned, redoubt.EventExceptionAsked, redoubt.EventExceptionDecided,
+	redoubt.EventBuildBlocked, redoubt.EventAssigned, redoubt.EventExceptionAsked, redoubt.EventExceptionDecided, redoubt.EventOverdue,
 }
 
 // filterOf is a rule's filter for one issue type, about something that happened.
@@ -163,6 +171,9 @@ func (m *matcher) filterOf(t redoubt.IssueType, e redoubt.NotificationEvent, r r
 	}
 	if f, selects, err = m.Filter(t, text, m.Clock()); err != nil || !selects {
 		return f, false, err
+	}
+	if e == redoubt.EventOverdue && (f.DueBefore.IsZero() || f.DueBefore.After(m.Clock())) { // on the refs where it is
+		f.DueBefore = m.Clock()
 	}
 	f.Dedup = false // which finding stands for its lineage may change before this is asked
 	if r.MinSeverity > redoubt.SeverityLow {

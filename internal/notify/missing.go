@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,9 +27,18 @@ func (n *Notifier) tellMissing(ctx context.Context, tx *store.Tx) error {
 // looked last. Its key names that look, so that there is one message, whoever looks.
 func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r redoubt.NotificationRule) error {
 	m := matcher{Notifier: n}
-	keeps, err := m.keepsProject(redoubt.EventScanMissing, r)
-	if err != nil { // Match says so of rules whose filter will not do any more
-		return tx.NoteNotificationProblem(ctx, r.ID, "Its filter will not do any more: "+err.Error(), false)
+	id, filter := r.ID, r.Filter
+	r, err := viewed(ctx, tx, r)
+	var keeps func(redoubt.Project) bool
+	if err == nil {
+		keeps, err = m.keepsProject(redoubt.EventScanMissing, r)
+	}
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok { // as Match says of rules whose filter will not do any more
+		f := unfit(redoubt.NotificationRule{Filter: filter}, invalid)
+		return tx.NoteNotificationProblem(ctx, id, f.problem, f.pause)
+	}
+	if err != nil {
+		return err
 	}
 	days := time.Duration(r.MissingDays) * 24 * time.Hour
 	list, err := tx.ProjectsSilentSince(ctx, r.CheckedAt.Add(-days), tx.Now().Add(-days))

@@ -194,6 +194,8 @@ func (p picture) message(h redoubt.Happening, r redoubt.NotificationRule, at tim
 	switch {
 	case h.Event == redoubt.EventBuildBlocked:
 		m.Path = fmt.Sprintf("/scans/%d/blocking", h.ScanID)
+	case h.RequestID != 0 && p.count > 0 && len(p.findings) == 0:
+		m.Path = "/exception-requests?show=all"
 	case h.RequestID != 0:
 		m.Path = fmt.Sprintf("/exception-requests/%d", h.RequestID)
 	case h.RunID != 0:
@@ -202,6 +204,8 @@ func (p picture) message(h redoubt.Happening, r redoubt.NotificationRule, at tim
 		m.Path = "/projects"
 	case p.count == 1 && len(p.findings) == 1:
 		m.Path = fmt.Sprintf("/findings/%d", p.findings[0].ID)
+	case h.Event == redoubt.EventOverdue:
+		m.Path = overdueOf(p.product)
 	case h.ScanID != 0:
 		m.Path = fmt.Sprintf("/scans/%d", h.ScanID)
 	default:

@@ -78,21 +78,18 @@ func hidden(deploymentID int64) []byte {
 }
 
 // check says what is wrong with a rule, and with where it is to lead unless that is empty.
-func (n *Notifier) check(r *redoubt.NotificationRule, address string) error {
+func (n *Notifier) check(ctx context.Context, tx *store.Tx, r *redoubt.NotificationRule, address string) error {
 	if err := redoubt.CheckNotificationRule(*r); err != nil {
 		return err
 	}
-	selects := false
-	for _, t := range productsOf(*r) {
-		_, of, err := n.Filter(t, r.Filter, n.Clock())
-		if err != nil {
-			return err
-		}
-		selects = selects || of
+	with, err := viewed(ctx, tx, *r)
+	if err == nil {
+		err = n.read(with)
+	}
+	if err != nil {
+		return err
 	}
 	switch {
-	case !selects:
-		return redoubt.Invalid("filter", "the filter asks for what findings of those products do not have")
 	case r.Channel == redoubt.ChannelEmail && address != "":
 		return redoubt.Invalid("url", "mail goes to addresses of people: name them as to")
 	case r.Channel == redoubt.ChannelEmail && !n.Mail.Works():
@@ -117,7 +114,7 @@ func (n *Notifier) Add(ctx context.Context, tx *store.Tx, r redoubt.Notification
 	if r.Channel != redoubt.ChannelEmail && address == "" {
 		return r, "", redoubt.Invalid("url", "give the address of the receiver")
 	}
-	if err := n.check(&r, address); err != nil {
+	if err := n.check(ctx, tx, &r, address); err != nil {
 		return r, "", err
 	}
 	target := redoubt.NotificationTarget{URL: address}
@@ -140,7 +137,7 @@ func (n *Notifier) Change(ctx context.Context, tx *store.Tx, r redoubt.Notificat
 	}
 	r.Channel, r.Host = before.Channel, before.Host
 	if !pauses(before, r, address) {
-		if err := n.check(&r, address); err != nil {
+		if err := n.check(ctx, tx, &r, address); err != nil {
 			return r, err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Sweep has people told of what no transaction does but time: projects that were not
-// scanned for some days. It also forgets what rules told long ago, and sees to it that what
+// scanned for some days, and findings that became overdue. It also forgets what rules told long ago, and sees to it that what
 // waits for a receiver has a job. Run it now and then; several servers may at once.
 func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 	var rules []redoubt.NotificationRule
@@ -22,13 +22,22 @@ func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 	if err != nil {
 		return err
 	}
-	var asked redoubt.NotificationEvents
+	var asked, made redoubt.NotificationEvents
+	if err := n.Store.PruneNotifications(ctx, deploymentID, 0); err != nil { // what no rule has told
+		return err
+	}
 	for _, r := range rules {
 		if err := n.Store.PruneNotifications(ctx, deploymentID, r.ID); err != nil {
 			return err
 		}
+		made |= r.Events
 		if !r.Paused {
 			asked |= r.Events
+		}
+	}
+	if made.Has(redoubt.EventOverdue) {
+		if err := n.tellOverdue(ctx, deploymentID); err != nil {
+			return err
 		}
 	}
 	if !waits && !asked.Has(redoubt.EventScanMissing) {

@@ -14,6 +14,12 @@ import (
 // as whoever looks has chosen.
 var pages = map[redoubt.IssueType]string{0: "/overview", redoubt.SAST: "/findings", redoubt.SCA: "/supply-chain/vulnerabilities", redoubt.Secrets: "/secrets"}
 
+// overdueOf is the list of what is overdue of an issue type.
+func overdueOf(t redoubt.IssueType) string {
+	q := url.Values{"due": {string(redoubt.DueOverdue)}, "status": {redoubt.StatusOpen.String(), redoubt.StatusReviewing.String(), redoubt.StatusFixing.String()}}
+	return pages[t] + "?" + q.Encode()
+}
+
 // listOf is the list of what is open of an issue type, of a user or of all.
 func listOf(t redoubt.IssueType, assignee string) string {
 	switch {
@@ -46,12 +52,22 @@ func (p picture) title(h redoubt.Happening, r redoubt.NotificationRule) string {
 		return counted(p.count, "decision", "decisions") + " ended, and the findings are open again" + p.where()
 	case redoubt.EventAssigned:
 		return n + " assigned to " + h.Assignee + p.where()
+	case redoubt.EventOverdue:
+		if p.count == 1 {
+			return n + " is overdue" + p.rated() + p.where()
+		}
+		return n + " are overdue" + p.rated() + p.where()
 	case redoubt.EventExceptionAsked:
 		return cmp.Or(h.Asker, "Somebody") + " asked for an exception for " + n + p.where()
 	case redoubt.EventExceptionDecided:
 		return "The exception that " + cmp.Or(h.Asker, "somebody") + " asked for was " + h.RequestState.String() + ", for " + n + p.where()
 	}
 	return n
+}
+
+// personalTitle says in a sentence what happened, to whom it is about.
+func (p picture) personalTitle(h redoubt.Happening) string {
+	return "The exception that you asked for was " + h.RequestState.String() + ", for " + counted(p.count, "finding", "findings") + p.where()
 }
 
 func counted(n int, one, many string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -91,7 +92,8 @@ func (tx *Tx) exceptionRequestsWhere(ctx context.Context, q ExceptionRequestQuer
 	return w, nil
 }
 
-// readRequestLineages reads what requests are about.
+// readRequestLineages reads what requests are about: each lineage once, also where two of
+// them became one meanwhile.
 func (tx *Tx) readRequestLineages(ctx context.Context, list []redoubt.ExceptionRequest) error {
 	if len(list) == 0 {
 		return nil
@@ -107,7 +109,7 @@ func (tx *Tx) readRequestLineages(ctx context.Context, list []redoubt.ExceptionR
 		of := &list[at[id]]
 		of.Lineages = append(of.Lineages, lineage)
 		return err
-	}, `SELECT request_id, lineage_id FROM exception_request_finding WHERE deployment_id = $1 AND `+in+` ORDER BY request_id, number`, arg)
+	}, `SELECT request_id, lineage_id FROM exception_request_finding WHERE deployment_id = $1 AND `+in+` GROUP BY request_id, lineage_id ORDER BY request_id, MIN(number)`, arg)
 }
 
 // ExceptionRequest finds one by its id; an unknown one is redoubt.ErrNotFound.
@@ -225,6 +227,35 @@ func (tx *Tx) DecideExceptionRequest(ctx context.Context, r redoubt.ExceptionReq
 	return r, tx.countOpenRequests(ctx)
 }
 
+// ReopenExceptionRequests has requests wait again that the actor approved at a time and of
+// whose findings some are open.
+func (tx *Tx) ReopenExceptionRequests(ctx context.Context, approvedAt time.Time) error {
+	list, err := many(ctx, tx, scanExceptionRequest, `SELECT `+exceptionRequestColumns+` FROM exception_request r WHERE r.deployment_id = $1 AND r.state = $4 AND r.decided_at = $5 AND EXISTS
+		(SELECT 1 FROM exception_request_finding q JOIN lineage l ON l.deployment_id = q.deployment_id AND l.id = q.lineage_id
+			WHERE q.deployment_id = r.deployment_id AND q.request_id = r.id AND `+openLineage+`) ORDER BY r.id`,
+		int64(redoubt.Unresolved), int64(redoubt.TriageIgnored), int64(redoubt.RequestApproved), approvedAt)
+	if err == nil {
+		err = tx.readRequestLineages(ctx, list)
+	}
+	for _, before := range list {
+		if err != nil {
+			return err
+		}
+		if before.DecidedBy != tx.actor {
+			continue
+		}
+		after := before
+		after.State, after.Answer, after.Granted = redoubt.RequestOpen, "", time.Time{}
+		err = tx.write(ctx, `UPDATE exception_request SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, granted_at = $4 WHERE deployment_id = $1 AND id = $2`,
+			after.ID, int64(after.State), time.Time{}, encoded(redoubt.Actor{}), after.Answer)
+		tx.audit("exception_request.reopen", subject("exception_request", after.ID), imageOfExceptionRequest(before), imageOfExceptionRequest(after))
+	}
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return tx.countOpenRequests(ctx)
+}
+
 // countOpenRequests keeps beside the deployment how many requests wait.
 func (tx *Tx) countOpenRequests(ctx context.Context) error {
 	n, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM exception_request WHERE deployment_id = $1 AND state = $2`, int64(redoubt.RequestOpen))
@@ -238,7 +269,8 @@ func (tx *Tx) countOpenRequests(ctx context.Context) error {
 // endExceptionRequests ends the requests of which nothing is open any more, in the commit
 // that made it so: scans fixed it, somebody decided about it, or it was removed.
 func (tx *Tx) endExceptionRequests(ctx context.Context) error {
-	if tx.deployment.OpenRequests == 0 || len(tx.changes) == 0 {
+	opens := func(c changeRun) bool { return isRun(c.kind) } // of findings and lineages: nothing else says what is open
+	if tx.deployment.OpenRequests == 0 || !slices.ContainsFunc(tx.changes, opens) {
 		return nil
 	}
 	ended, err := many(ctx, tx, scanExceptionRequest, `SELECT `+exceptionRequestColumns+` FROM exception_request r WHERE r.deployment_id = $1 AND r.state = $4 AND NOT EXISTS
@@ -251,13 +283,34 @@ func (tx *Tx) endExceptionRequests(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range ended {
-		r.State, r.Answer = redoubt.RequestEnded, "None of its findings is open any more."
+	return tx.endRequests(ctx, ended, "None of its findings is open any more.")
+}
+
+func (tx *Tx) endRequests(ctx context.Context, list []redoubt.ExceptionRequest, why string) error {
+	for _, r := range list {
+		r.State, r.Answer = redoubt.RequestEnded, why
 		if _, err := tx.DecideExceptionRequest(ctx, r); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// endRequestsOf ends the open requests about a project that is about to be removed: who asked
+// is told all the same.
+func (tx *Tx) endRequestsOf(ctx context.Context, projectID int64) error {
+	if tx.deployment.OpenRequests == 0 {
+		return nil
+	}
+	list, err := many(ctx, tx, scanExceptionRequest, `SELECT `+exceptionRequestColumns+` FROM exception_request WHERE deployment_id = $1 AND state = $2 AND project_id = $3 ORDER BY id`,
+		int64(redoubt.RequestOpen), projectID)
+	if err == nil {
+		err = tx.readRequestLineages(ctx, list)
+	}
+	if err != nil {
+		return err
+	}
+	return tx.endRequests(ctx, list, "The project was removed, with its findings.")
 }
 
 // FindingsOfRequests finds a finding to show for each lineage that requests are about: one

@@ -21,9 +21,10 @@ type Notifying struct {
 }
 
 // Tell has those told who want to know of something that this transaction does: the job
-// that finds them commits with it. Where no rule asks for the event it does nothing.
+// that finds them commits with it. Where no rule asks for the event, and nobody gets mail
+// of their own, it does nothing.
 func (tx *Tx) Tell(h redoubt.Happening) {
-	if tx.notified.Has(h.Event) {
+	if tx.notified.Has(h.Event) || len(h.Persons) > 0 {
 		tx.happened = append(tx.happened, h)
 	}
 }
@@ -101,9 +102,10 @@ func (tx *Tx) tellAssigned(events []redoubt.TriageEvent) {
 	}
 }
 
-// tellRequest tells of an exception that was asked for, or what became of that.
+// tellRequest tells of an exception that was asked for, or what became of that. Who asked
+// gets mail of what somebody else, or time, decided.
 func (tx *Tx) tellRequest(ctx context.Context, e redoubt.NotificationEvent, r redoubt.ExceptionRequest, reason string) error {
-	if !tx.notified.Has(e) {
+	if !tx.notified.Has(e) && (r.AskerID == 0 || e != redoubt.EventExceptionDecided) {
 		return nil
 	}
 	h := redoubt.Happening{Event: e, ProjectID: r.ProjectID, RequestID: r.ID, RequestState: r.State, Reason: reason}
@@ -116,9 +118,17 @@ func (tx *Tx) tellRequest(ctx context.Context, e redoubt.NotificationEvent, r re
 			return err
 		}
 		h.Asker = cmp.Or(m.Name, r.AskedBy.Name)
+		if own := tx.actor.Kind == "user" && tx.actor.ID == m.Name; e == redoubt.EventExceptionDecided && !own && m.MailTo() != "" {
+			h.Persons = []int64{r.AskerID}
+		}
 	}
+	if !tx.notified.Has(e) && len(h.Persons) == 0 {
+		return nil
+	}
+	p, err := tx.Project(ctx, r.ProjectID)
+	h.Project, h.Tags = p.Name, p.Tags
 	tx.Tell(h)
-	return nil
+	return err
 }
 
 // tellBlocked tells that a scan failed its build.

@@ -107,6 +107,14 @@ func (tx *Tx) ClaimNotifications(ctx context.Context, to redoubt.NotificationRec
 func (tx *Tx) endUnwantedOf(ctx context.Context, to redoubt.NotificationReceiver, list []redoubt.Notification) (ended bool, err error) {
 	known := map[int64]bool{}
 	for _, n := range list {
+		if n.RuleID == 0 {
+			unwanted, err := tx.endUnwantedByPerson(ctx, n)
+			if err != nil {
+				return ended, err
+			}
+			ended = ended || unwanted
+			continue
+		}
 		if known[n.RuleID] {
 			continue
 		}
@@ -127,6 +135,17 @@ func (tx *Tx) endUnwantedOf(ctx context.Context, to redoubt.NotificationReceiver
 		}
 	}
 	return ended, nil
+}
+
+// endUnwantedByPerson has a message fail that no rule has told, and whose person left, gets
+// mail elsewhere by now or wants none, and reports whether it did.
+func (tx *Tx) endUnwantedByPerson(ctx context.Context, n redoubt.Notification) (bool, error) {
+	m, err := tx.MemberByID(ctx, n.Message.Person)
+	if err != nil && !errors.Is(err, redoubt.ErrNotFound) || err == nil && m.MailTo() == n.Receiver.Address {
+		return false, err
+	}
+	return true, tx.write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4, held_until = $5 WHERE deployment_id = $1 AND id = $6`,
+		redoubt.NotificationFailed, "The person gets no mail there any more.", tx.now, time.Time{}, n.ID)
 }
 
 // endUnwanted has what waits fail that a rule tells no more: at once, so that it stays

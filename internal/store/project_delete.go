@@ -31,6 +31,9 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
+	if err := tx.endRequestsOf(ctx, id); err != nil {
+		return err
+	}
 	if err := tx.announceDeletedFindings(ctx, id); err != nil {
 		return err
 	}
@@ -64,9 +67,6 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 		}
 	}
 	if _, err := tx.ShowTickets(ctx, tickets); err != nil {
-		return err
-	}
-	if err := tx.countOpenRequests(ctx); err != nil {
 		return err
 	}
 	if err := tx.reassign(ctx, "repository", id, 0); err != nil { // its repository may become another one

@@ -9,10 +9,10 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const userColumns = `u.id, u.name, u.display_name, u.password_hash, u.created_at, u.disabled_at, u.signed_in_at, u.second_factor_at`
+const userColumns = `u.id, u.name, u.display_name, u.password_hash, u.created_at, u.disabled_at, u.signed_in_at, u.second_factor_at, u.address, u.untold`
 
 func userFields(u *redoubt.User) []any {
-	return []any{&u.ID, &u.Name, &u.DisplayName, &u.PasswordHash, instant(&u.CreatedAt), instant(&u.DisabledAt), instant(&u.SignedInAt), instant(&u.SecondFactorAt)}
+	return []any{&u.ID, &u.Name, &u.DisplayName, &u.PasswordHash, instant(&u.CreatedAt), instant(&u.DisabledAt), instant(&u.SignedInAt), instant(&u.SecondFactorAt), &u.Address, &u.Untold}
 }
 
 func scanUser(r row) (u redoubt.User, err error) { return u, r.Scan(userFields(&u)...) }
@@ -23,6 +23,8 @@ type userImage struct {
 	DisplayName string `json:"display_name,omitempty"`
 	Role        string `json:"role,omitempty"`
 	Disabled    bool   `json:"disabled,omitempty"`
+	Address     string `json:"address,omitempty"`
+	Untold      bool   `json:"untold,omitempty"`
 }
 
 // lockUser reads a user, whom nobody else changes until the transaction ends.
@@ -291,6 +293,25 @@ func (s *Store) EnableUser(ctx context.Context, userID int64, by redoubt.Actor) 
 		}
 		err := q.write(ctx, `UPDATE app_user SET disabled_at = NULL WHERE id = $1`, userID)
 		return err
+	})
+}
+
+// SetUserMail stores where mail for a user goes, empty being to the name where that is an
+// address, and whether the user wants none. Another text is a *redoubt.InvalidError.
+func (s *Store) SetUserMail(ctx context.Context, userID int64, address string, untold bool, by redoubt.Actor) error {
+	if address != "" {
+		if err := redoubt.CheckMailAddress("address", address); err != nil {
+			return err
+		}
+	}
+	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+		if u.Address == address && u.Untold == untold {
+			return nil
+		}
+		for _, tx := range txs {
+			tx.audit("user.mail", userSubject(u), userImage{Name: u.Name, Address: u.Address, Untold: u.Untold}, userImage{Name: u.Name, Address: address, Untold: untold})
+		}
+		return q.write(ctx, `UPDATE app_user SET address = $2, untold = $3 WHERE id = $1`, userID, address, untold)
 	})
 }
 

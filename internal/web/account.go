@@ -21,6 +21,9 @@ type accountView struct {
 	ByProvider  bool // it began at an identity provider
 	Invitations int  // that they have not answered
 	Least       int
+	Mails       bool // this server sends mail
+	Address     string
+	AddressBad  string // why what was typed as Address was not taken
 	Done        string
 	Fault       string
 }
@@ -30,6 +33,7 @@ var done = map[string]string{
 	"password":               "Your password is changed. Everywhere else you are signed out.",
 	"password-tokens":        "Your password is changed. Everywhere else you are signed out, and your tokens are revoked.",
 	"session":                "That session is over.",
+	"mail":                   "Saved.",
 	"connected":              "The host answered, and is connected. Choose below which repositories become projects.",
 	"tested":                 "The host was asked just now; what it said is below.",
 	"connection-saved":       "Saved.",
@@ -71,14 +75,44 @@ func (req *request) me() (auth.SessionInfo, error) {
 
 func (req *request) account() error { return req.showAccount(http.StatusOK, "") }
 
+// changeMail sets where mail for the viewer goes, and whether any does.
+func (req *request) changeMail() error {
+	me, err := req.me()
+	if err != nil {
+		return err
+	}
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	address := strings.TrimSpace(form.Get("address"))
+	err = req.Store.SetUserMail(req.r.Context(), me.User.ID, address, !form.Has("told"), req.viewer.Actor())
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+		return req.accountPage(http.StatusBadRequest, accountView{Address: address, AddressBad: invalid.Fields[0].Message})
+	}
+	return req.then(err, "/account?done=mail")
+}
+
 func (req *request) showAccount(status int, fault string) error {
+	return req.accountPage(status, accountView{Fault: fault})
+}
+
+// accountPage shows the account with what was not taken.
+func (req *request) accountPage(status int, said accountView) error {
 	me, err := req.me()
 	if err != nil {
 		return err
 	}
 	s := accountView{
-		User: me.User, Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "", ByLink: me.Session.ByLink(), ByProvider: me.Session.ByProvider(),
-		Least: auth.MinPassword, Done: done[req.r.URL.Query().Get("done")], Fault: fault,
+		Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "", ByLink: me.Session.ByLink(), ByProvider: me.Session.ByProvider(),
+		Least: auth.MinPassword, Done: done[req.r.URL.Query().Get("done")], Fault: said.Fault,
+		Mails: req.Notifier != nil && req.Notifier.Mail.Works(), AddressBad: said.AddressBad,
+	}
+	if s.User, err = req.Store.User(req.r.Context(), me.User.Name); err != nil { // the session knows them as they were
+		return err
+	}
+	if s.Address = s.User.Address; s.AddressBad != "" {
+		s.Address = said.Address
 	}
 	if s.Sessions, err = req.Store.Sessions(req.r.Context(), me.User.ID); err != nil {
 		return err

@@ -106,8 +106,10 @@ func (req *request) countMine() (n int, err error) {
 
 // myPage is what is assigned to the viewer.
 type myPage struct {
-	Total int
-	Parts []myPart
+	Total       int
+	Parts       []myPart
+	Requests    []exceptionRequestRow // that the viewer made, the newest
+	AllRequests string
 }
 
 // myPart is what of it is of one product.
@@ -122,13 +124,37 @@ type myPart struct {
 // one step away.
 const rowsOfMine = 20
 
-// listMine shows what waits for the viewer, riskiest first.
+// requestsOfMine is how many requests for exceptions the page lists.
+const requestsOfMine = 5
+
+// myRequests reads what the viewer asked for, and what became of it.
+func (req *request) myRequests(view *index.View) (rows []exceptionRequestRow, err error) {
+	if req.viewer.UserID == 0 {
+		return nil, nil
+	}
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
+		list, _, err := tx.ExceptionRequests(ctx, store.ExceptionRequestQuery{AskerID: req.viewer.UserID, Limit: requestsOfMine})
+		if err == nil && len(list) > 0 {
+			rows, err = req.exceptionRequestRows(ctx, tx, list)
+		}
+		return err
+	})
+	if err == nil && len(rows) > 0 {
+		err = req.titleRequests(view, rows)
+	}
+	return rows, err
+}
+
+// listMine shows what waits for the viewer, riskiest first, and what they asked for.
 func (req *request) listMine() error {
 	view, err := req.findings()
 	if err != nil {
 		return err
 	}
-	page := &myPage{}
+	page := &myPage{AllRequests: req.to("/exception-requests?show=mine")}
+	if page.Requests, err = req.myRequests(view); err != nil {
+		return err
+	}
 	for _, p := range products {
 		q := url.Values{string(index.FacetAssignee): {req.viewer.User}}
 		for _, status := range toDo {

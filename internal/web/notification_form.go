@@ -17,6 +17,7 @@ var (
 		redoubt.EventScanFailed: "A scan fails", redoubt.EventScanMissing: "A project is not scanned for days", redoubt.EventDecisionEnded: "A decision ends and its findings reopen",
 		redoubt.EventAssigned:       "Findings are assigned",
 		redoubt.EventExceptionAsked: "An exception is asked for", redoubt.EventExceptionDecided: "What became of an exception that was asked for",
+		redoubt.EventOverdue: "Findings become overdue",
 	}
 	channelLabels = map[redoubt.NotificationChannel]string{
 		redoubt.ChannelWebhook: "Webhook", redoubt.ChannelSlack: "Slack", redoubt.ChannelTeams: "Microsoft Teams", redoubt.ChannelMattermost: "Mattermost",

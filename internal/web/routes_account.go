@@ -50,6 +50,7 @@ func accountRoutes() []route {
 
 		{row(get, org+"/account", viewer, reads), (*request).account},
 		{row(post, org+"/account/password", viewer, writes), (*request).changePassword},
+		{row(post, org+"/account/mail", viewer, writes), (*request).changeMail},
 		{row(post, org+"/account/sessions/{id}/end", viewer, writes), (*request).endSession},
 		{row(post, org+"/account/sign-out", viewer, writes), (*request).signOutEverywhere},
 

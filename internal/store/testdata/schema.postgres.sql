@@ -97,6 +97,8 @@ app_user.created_at bigint NOT NULL
 app_user.disabled_at bigint
 app_user.signed_in_at bigint
 app_user.second_factor_at bigint
+app_user.address text NOT NULL DEFAULT ''::text
+app_user.untold smallint NOT NULL DEFAULT 0
 CREATE UNIQUE INDEX app_user_name_key ON public.app_user USING btree (name)
 CREATE UNIQUE INDEX app_user_pkey ON public.app_user USING btree (id)
 app_user PRIMARY KEY (id)
@@ -478,6 +480,7 @@ lineage.annotations_json text NOT NULL
 lineage.triage_until bigint
 lineage.assignee text NOT NULL DEFAULT ''::text
 lineage.stops text NOT NULL DEFAULT ''::text
+lineage.overdue_told integer
 CREATE INDEX lineage_automatic ON public.lineage USING btree (deployment_id, triaged_by_json) WHERE (automatic = 1)
 CREATE INDEX lineage_project ON public.lineage USING btree (deployment_id, project_id)
 CREATE INDEX lineage_until ON public.lineage USING btree (deployment_id, triage_until) WHERE (triage_until IS NOT NULL)

@@ -100,7 +100,7 @@ CREATE TABLE app_user (
     created_at    BIGINT NOT NULL,
     disabled_at   BIGINT,
     signed_in_at  BIGINT
-, second_factor_at BIGINT);
+, second_factor_at BIGINT, address TEXT NOT NULL DEFAULT '', untold SMALLINT NOT NULL DEFAULT 0);
 CREATE TABLE audit_event (
     deployment_id BIGINT NOT NULL,
     id            BIGINT NOT NULL,
@@ -456,7 +456,7 @@ CREATE TABLE lineage (
     triaged_at       BIGINT,
     triaged_by_json  TEXT     NOT NULL,
     automatic        SMALLINT NOT NULL,
-    annotations_json TEXT     NOT NULL, triage_until BIGINT, assignee     TEXT NOT NULL DEFAULT '', stops TEXT NOT NULL DEFAULT '',
+    annotations_json TEXT     NOT NULL, triage_until BIGINT, assignee     TEXT NOT NULL DEFAULT '', stops TEXT NOT NULL DEFAULT '', overdue_told INTEGER,
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX lineage_automatic ON lineage (deployment_id, triaged_by_json) WHERE automatic = 1;

@@ -1,0 +1,42 @@
+package notify
+
+import (
+	"context"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// overdueAtOnce is how many findings one transaction tells of at most.
+const overdueAtOnce = 5000
+
+// tellOverdue has those told who asked for it of findings whose due date is over: of each
+// once a date, whoever looks. A date that a policy or a decision moves is another one. Where
+// all rules that ask are paused it is noted all the same, so that none of it is told late.
+func (n *Notifier) tellOverdue(ctx context.Context, deploymentID int64) error {
+	view, err := n.Index.Deployment(ctx, deploymentID)
+	if err != nil {
+		return err
+	}
+	for _, t := range productsOf(redoubt.NotificationRule{}) {
+		for part := range slices.Chunk(view.Overdue(t), overdueAtOnce) {
+			if err := n.tellOverdueOf(ctx, deploymentID, part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (n *Notifier) tellOverdueOf(ctx context.Context, deploymentID int64, list []redoubt.OverdueLineage) error {
+	var untold []redoubt.OverdueLineage
+	err := n.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
+		untold, err = tx.UntoldOverdue(ctx, list)
+		return err
+	})
+	if err != nil || len(untold) == 0 {
+		return err
+	}
+	return n.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error { return tx.TellOverdue(ctx, untold) })
+}

@@ -1,0 +1,65 @@
+package notify
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// tellPersons makes the mail of those who get some of their own about something that
+// happened, whatever the rules ask for: one each.
+func (m *matcher) tellPersons(ctx context.Context, key string, h redoubt.Happening) error {
+	if len(h.Persons) == 0 || !m.Mail.Works() {
+		return nil
+	}
+	everything := redoubt.NotificationRule{}
+	p, err := m.look(ctx, h, everything)
+	if err != nil || p.count == 0 {
+		return err
+	}
+	for _, id := range h.Persons {
+		to, err := m.mailTo(ctx, id)
+		if err != nil {
+			return err
+		}
+		if to == "" {
+			continue
+		}
+		message := p.message(h, everything, m.at)
+		message.Title, message.Person = p.personalTitle(h), id
+		m.list = append(m.list, redoubt.Notification{
+			Receiver: redoubt.NotificationReceiver{Address: to, Digest: redoubt.DigestNone}, Key: key, Message: message, DueAt: m.at,
+		})
+	}
+	return nil
+}
+
+// mailTo is where a user of the deployment gets mail; empty: nowhere.
+func (m *matcher) mailTo(ctx context.Context, id int64) (to string, err error) {
+	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
+		member, err := tx.MemberByID(ctx, id)
+		to = member.MailTo()
+		if errors.Is(err, redoubt.ErrNotFound) {
+			to, err = "", nil
+		}
+		return err
+	})
+	return to, err
+}
+
+// removed is what a rule is told of a request of whose findings no list has any any more: its
+// project is all that is left to be asked about.
+func (m *matcher) removed(ctx context.Context, h redoubt.Happening, r redoubt.NotificationRule) (p picture, err error) {
+	left, err := m.findings(ctx, h, redoubt.NotificationRule{})
+	if err != nil || left.count > 0 {
+		return p, err
+	}
+	keeps, err := m.keepsProject(h.Event, r)
+	if err == nil && keeps(redoubt.Project{Name: h.Project, Tags: h.Tags}) {
+		p.count = max(len(h.Lineages.All()), 1)
+		p.projects = map[string]int{h.Project: p.count}
+	}
+	return p, err
+}

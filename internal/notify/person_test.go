@@ -1,0 +1,210 @@
+package notify_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/triage"
+)
+
+// asks has a new user ask for an exception for two findings.
+func (w *world) asks(u redoubt.User) (made redoubt.User, r redoubt.ExceptionRequest) {
+	w.Helper()
+	lineages := w.found(added{n: 2, severity: redoubt.SeverityHigh})
+	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		if made, err = tx.CreateUser(ctx, u, redoubt.RoleViewer); err != nil {
+			return err
+		}
+		findings := make([]redoubt.Finding, len(lineages))
+		for i, l := range lineages {
+			findings[i] = redoubt.Finding{ProjectID: l.ProjectID, LineageID: l.ID}
+		}
+		r, err = triage.Ask(ctx, tx, redoubt.ExceptionRequest{Reason: "only tests", TriageReason: redoubt.AcceptableRisk, AskerID: made.ID}, findings)
+		return err
+	})
+	return made, r
+}
+
+func refuse(w *world, r redoubt.ExceptionRequest) {
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		_, err := triage.Refuse(ctx, tx, r.ID, "upgrade instead")
+		return err
+	})
+}
+
+func removeProject(w *world, _ redoubt.ExceptionRequest) {
+	w.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, w.project.ID) })
+}
+
+// TestWhoAskedIsTold what became of it, once, with no rule that asks for it.
+func TestWhoAskedIsTold(t *testing.T) {
+	each(t, func(w *world) {
+		p := w.post()
+		for i, c := range []struct {
+			name   string
+			decide func(w *world, r redoubt.ExceptionRequest)
+			want   []string // of the one letter; none: there is none
+		}{
+			{"approved", func(w *world, r redoubt.ExceptionRequest) {
+				w.update(func(ctx context.Context, tx *store.Tx) error {
+					_, _, err := triage.Approve(ctx, tx, r.ID, time.Time{}, "fine")
+					return err
+				})
+			}, []string{"The exception that you asked for was approved, for 2 findings in acme/api", "fine", "/exception-requests/", "/orgs/acme/account"}},
+			{"refused", refuse, []string{"was refused, for 2 findings in acme/api", "upgrade instead"}},
+			{"withdrawn", func(w *world, r redoubt.ExceptionRequest) {
+				w.update(func(ctx context.Context, tx *store.Tx) error {
+					_, err := triage.Withdraw(ctx, tx, r.ID, r.AskerID)
+					return err
+				})
+			}, nil},
+			{"rolled back", func(w *world, r redoubt.ExceptionRequest) {
+				_ = w.s.Update(w.Context(), w.d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+					if _, err := triage.Refuse(ctx, tx, r.ID, "no"); err != nil {
+						return err
+					}
+					return redoubt.ErrConflict
+				})
+				w.update(func(ctx context.Context, tx *store.Tx) error { // or the last one would end it
+					_, err := triage.Withdraw(ctx, tx, r.ID, r.AskerID)
+					return err
+				})
+			}, nil},
+			{"removed", removeProject, []string{"was ended, for 2 findings in acme/api", "project was removed"}},
+		} {
+			to := fmt.Sprintf("alice%d@example.com", i)
+			_, r := w.asks(redoubt.User{Name: to})
+			w.settle()
+			c.decide(w, r)
+			w.settle()
+			w.settle()
+			letters := p.take()
+			if c.want == nil && len(letters) == 0 {
+				continue
+			}
+			if len(letters) != 1 || letters[0].to != to {
+				t.Errorf("%s: %+v", c.name, letters)
+				continue
+			}
+			text := strings.ReplaceAll(strings.ReplaceAll(letters[0].body, "=\r\n", ""), "\u200b", "")
+			for _, words := range c.want {
+				if !strings.Contains(text, words) {
+					t.Errorf("%s: the mail lacks %q: %s", c.name, words, text)
+				}
+			}
+		}
+	})
+}
+
+// TestWhoGetsMailOfTheirOwn is a table of people: each asks, and somebody refuses.
+func TestWhoGetsMailOfTheirOwn(t *testing.T) {
+	each(t, func(w *world) {
+		p := w.post()
+		set := func(id int64, address string, untold bool) {
+			if err := w.s.SetUserMail(w.Context(), id, address, untold, storetest.Actor); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []struct {
+			name          string
+			asked, queued func(u redoubt.User) // done when they asked, and when it was decided
+			want          string
+		}{
+			{"no-address", nil, nil, ""},
+			{"with@example.com", nil, nil, "with@example.com"},
+			{"given", func(u redoubt.User) { set(u.ID, "ann@example.com", false) }, nil, "ann@example.com"},
+			{"other@example.com", func(u redoubt.User) { set(u.ID, "work@example.com", false) }, nil, "work@example.com"},
+			{"off@example.com", func(u redoubt.User) { set(u.ID, "", true) }, nil, ""},
+			{"off-late@example.com", nil, func(u redoubt.User) { set(u.ID, "", true) }, ""},
+			{"gone@example.com", nil, func(u redoubt.User) {
+				w.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, redoubt.RoleNone) })
+			}, ""},
+			{"disabled@example.com", func(u redoubt.User) {
+				if err := w.s.DisableUser(w.Context(), u.ID, storetest.Actor); err != nil {
+					t.Fatal(err)
+				}
+			}, nil, ""},
+		} {
+			u, r := w.asks(redoubt.User{Name: c.name})
+			if c.asked != nil {
+				c.asked(u)
+			}
+			refuse(w, r)
+			if c.queued != nil {
+				for w.step(store.NotifyJob) {
+				}
+				c.queued(u)
+			}
+			w.settle()
+			got := ""
+			for _, l := range p.take() {
+				got += l.to
+			}
+			if got != c.want {
+				t.Errorf("%s: mail goes to %q, want %q", c.name, got, c.want)
+			}
+		}
+		if err := w.s.SetUserMail(t.Context(), 1, "no address", false, storetest.Actor); err == nil {
+			t.Error("an address that is none is taken")
+		}
+	})
+}
+
+// TestWhoDecidesTheirOwnIsNotTold: they know.
+func TestWhoDecidesTheirOwnIsNotTold(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	p := w.post()
+	u, r := w.asks(redoubt.User{Name: "ann@example.com"})
+	if err := w.s.Update(t.Context(), w.d.ID, u.Actor(), func(ctx context.Context, tx *store.Tx) error {
+		_, err := triage.Refuse(ctx, tx, r.ID, "I was wrong")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if w.settle(); len(p.take()) != 0 {
+		t.Error("mail came")
+	}
+}
+
+// TestWhatWasRemovedIsTold by rules whose projects it was of, whatever else they filter by.
+func TestWhatWasRemovedIsTold(t *testing.T) {
+	each(t, func(w *world) {
+		for name, filter := range map[string]string{"all": "", "tagged": "project_tags=team", "this": "repos=acme/api", "other": "repos=acme/other", "not this": "-repos=acme/api", "status": "status=fixed"} {
+			w.ask(func(r *redoubt.NotificationRule) {
+				r.Name, r.Filter, r.Events = name, filter, redoubt.NotificationEvents(0).With(redoubt.EventExceptionDecided)
+			})
+		}
+		_, r := w.asks(redoubt.User{Name: "alice"})
+		removeProject(w, r)
+		w.settle()
+		got := map[string]bool{}
+		for _, e := range w.receiver.events(w.T) {
+			got[e.Data.Title] = true
+			if e.Data.Count != 2 {
+				t.Errorf("%+v", e)
+			}
+		}
+		list := 0
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			rules, err := tx.NotificationRules(ctx)
+			for _, r := range rules {
+				if last, err := tx.LastNotifications(ctx, []int64{r.ID}); err == nil && len(last) > 0 {
+					list++
+					if r.Name == "other" || r.Name == "not this" {
+						t.Errorf("the rule %s was told", r.Name)
+					}
+				}
+			}
+			return err
+		})
+		if list != 4 || len(got) != 1 || !got["The exception that alice asked for was ended, for 2 findings in acme/api"] {
+			t.Errorf("%d rules told %v", list, got)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// UntoldOverdue are those of the lineages of which it was not told that they are overdue
+// since that day. Those that are gone are left out.
+func (tx *Tx) UntoldOverdue(ctx context.Context, list []redoubt.OverdueLineage) (untold []redoubt.OverdueLineage, err error) {
+	days, ids := make(map[int64]int, len(list)), make([]int64, len(list))
+	for i, l := range list {
+		days[l.ID], ids[i] = l.Day, l.ID
+	}
+	in, arg := tx.in("id", 2, ids)
+	err = each(ctx, tx, func(r row) error {
+		var id int64
+		var told int
+		err := r.Scan(&id, &told)
+		if day := days[id]; day != told {
+			untold = append(untold, redoubt.OverdueLineage{ID: id, Day: day})
+		}
+		return err
+	}, `SELECT id, COALESCE(overdue_told, -1) FROM lineage WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
+	return untold, err
+}
+
+// TellOverdue has those told who asked for it that lineages are overdue, but for those of
+// which somebody told meanwhile, and notes that they were.
+func (tx *Tx) TellOverdue(ctx context.Context, list []redoubt.OverdueLineage) error {
+	list, err := tx.UntoldOverdue(ctx, list)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	h := redoubt.Happening{Event: redoubt.EventOverdue}
+	byDay := map[int][]int64{}
+	for _, l := range list {
+		h.Lineages.Add(l.ID)
+		byDay[l.Day] = append(byDay[l.Day], l.ID)
+	}
+	for day, ids := range byDay {
+		slices.Sort(ids)
+		in, arg := tx.in("id", 3, ids)
+		if err := tx.write(ctx, `UPDATE lineage SET overdue_told = $2 WHERE deployment_id = $1 AND `+in, day, arg); err != nil {
+			return err
+		}
+	}
+	tx.Tell(h)
+	return nil
+}

@@ -1,0 +1,60 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// A person says where mail goes, or that none does; what is no address is kept to be mended.
+func TestWhereMailGoes(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleViewer)
+	b := d.browserAs(ada)
+	const account = "/orgs/acme/account"
+	says(t, b.do(http.MethodGet, account, nil).text, `name="told" value="1" checked`, "This server sends no mail")
+	bad := b.submit("/account/mail", url.Values{"address": {"no <address>"}, "told": {"1"}})
+	if bad.StatusCode != http.StatusBadRequest {
+		t.Errorf("no address: %s", bad.Status)
+	}
+	says(t, bad.text, `value="no &lt;address&gt;" aria-invalid="true"`, "is no address of mail")
+	for _, c := range []struct {
+		form url.Values
+		to   string
+		says []string
+	}{
+		{url.Values{"address": {" ada@example.com "}, "told": {"1"}}, "ada@example.com", []string{`value="ada@example.com"`, `name="told" value="1" checked`}},
+		{url.Values{"address": {"ada@example.com"}}, "", []string{`value="ada@example.com"`, `name="told" value="1">`}},
+		{url.Values{"address": {""}, "told": {"1"}}, "", []string{`value=""`}},
+	} {
+		if a := b.submit("/account/mail", c.form); a.Header.Get("Location") != account+"?done=mail" {
+			t.Fatalf("%v: %s %s", c.form, a.Status, a.text)
+		}
+		says(t, b.do(http.MethodGet, account+"?done=mail", nil).text, append(c.says, "Saved.")...)
+		now, err := d.store.User(t.Context(), "ada")
+		if err != nil || now.MailTo() != c.to {
+			t.Errorf("%v: mail goes to %q, want %q (%v)", c.form, now.MailTo(), c.to, err)
+		}
+	}
+}
+
+// Who asked finds the answers beside what is assigned to them; nobody else does.
+func TestMyRequests(t *testing.T) {
+	s := demoSite(t)
+	s.as(redoubt.RoleViewer)
+	const heading = "Exceptions you asked for"
+	lacks(t, s.page("/mine"), heading)
+	id := s.asks("a <spike>", firstFinding(s))
+	says(t, s.page("/mine"), heading, "/orgs/acme/exception-requests/"+id, "not yet")
+	s.as(redoubt.RoleTriager)
+	if a := s.post("/exception-requests/"+id, url.Values{"do": {"refuse"}, "refusal": {"upgrade <soon>"}}); a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("refusing: %s", a.Status)
+	}
+	for _, page := range []string{"/mine", "/exception-requests?show=mine"} {
+		says(t, s.page(page), "Refused", "upgrade &lt;soon&gt;")
+	}
+	s.viewer.UserID = bobID
+	lacks(t, s.page("/mine"), heading)
+}
