@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -55,6 +57,9 @@ func (c exceptionsListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.Limit < 1 {
+		return errors.New("--limit must be 1 or more")
+	}
 	q := api.ExceptionRequestsQuery{State: strings.TrimSuffix(c.State, "any"), Mine: c.Mine}
 	var list []api.ExceptionRequest
 	for len(list) < c.Limit {
@@ -68,7 +73,11 @@ func (c exceptionsListCmd) Run(a *app) error {
 			break
 		}
 	}
-	return c.printExceptionRequests(a, list...)
+	if err := c.printExceptionRequests(a, list...); err != nil || q.Cursor == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(a.err, "more: %d shown, list further with --limit N\n", len(list))
+	return err
 }
 
 // printExceptionRequests tells requests in a line each.

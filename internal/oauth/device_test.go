@@ -202,7 +202,7 @@ func TestWishesOfProgramsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestReadingIsAllThatAProgramIsGiven unless it asks, the person allows, and may.
+// TestReadingIsAllThatAProgramIsGiven unless it asks and the person allows it.
 func TestReadingIsAllThatAProgramIsGiven(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.registerDevice()
@@ -212,7 +212,7 @@ func TestReadingIsAllThatAProgramIsGiven(t *testing.T) {
 	}{
 		"the program did not ask": {"read", "write", redoubt.RoleTriager},
 		"the person did not mean": {"read write", "read", redoubt.RoleTriager},
-		"the person may not":      {"read write", "write", redoubt.RoleViewer},
+		"who looks did not mean":  {"read write", "read", redoubt.RoleViewer},
 	} {
 		w.role = c.role
 		codes := w.begin(client, c.scope)
@@ -220,6 +220,21 @@ func TestReadingIsAllThatAProgramIsGiven(t *testing.T) {
 		if s := w.poll(client, codes.get("device_code")); s.get("scope") != "read" {
 			t.Errorf("%s: %s", name, s.text)
 		}
+	}
+}
+
+// TestWhoMayOnlyLookLetsAProgramAsk for exceptions: the role bounds what else it changes.
+func TestWhoMayOnlyLookLetsAProgramAsk(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	w.role = redoubt.RoleViewer
+	client := w.registerDevice()
+	codes := w.begin(client, "read write")
+	if text := w.fetch("/orgs/acme/device?code=" + codes.get("user_code")).text; !strings.Contains(text, "read, and ask for exceptions") || strings.Contains(text, "settings</label>") {
+		t.Errorf("the page says %s", text)
+	}
+	w.answer("acme", codes.get("user_code"), url.Values{"access": {"write"}})
+	if s := w.poll(client, codes.get("device_code")); s.get("scope") != "read write" {
+		t.Errorf("it is given %s", s.text)
 	}
 }
 

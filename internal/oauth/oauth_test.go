@@ -148,7 +148,7 @@ func (w *world) checkSigned(access string) {
 	}
 }
 
-// TestReadingIsAllThatIsGiven unless the client asks, the person allows, and may.
+// TestReadingIsAllThatIsGiven unless the client asks and the person allows it.
 func TestReadingIsAllThatIsGiven(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
@@ -161,7 +161,7 @@ func TestReadingIsAllThatIsGiven(t *testing.T) {
 	}{
 		"the client did not ask":  {reading, "write", redoubt.RoleTriager},
 		"the person did not mean": {wish(client), "read", redoubt.RoleTriager},
-		"the person may not":      {wish(client), "write", redoubt.RoleViewer},
+		"who looks did not mean":  {wish(client), "read", redoubt.RoleViewer},
 	} {
 		w.role = c.role
 		s := w.exchange(client, w.allow("acme", c.access, c.wish).Get("code"), nil)

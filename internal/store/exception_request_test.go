@@ -250,3 +250,26 @@ func TestAskingAndWithdrawingEnds(t *testing.T) {
 		d.request(d.wishes(2, f).ID)
 	})
 }
+
+// Two findings that turn out to be one are one of a request, too, and it still ends with them.
+func TestMergedFindingsAreAskedAboutOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		f := d.findings(d.project("acme/app"), 3, nil)
+		r := d.wishes(1, f[0], f[1], f[2])
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Lineages(ctx, []int64{f[0].LineageID})
+			if err != nil {
+				return err
+			}
+			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: list[f[0].LineageID], From: []int64{f[1].LineageID}}})
+		})
+		if got := d.request(r.ID).Lineages; !slices.Equal(got, []int64{f[0].LineageID, f[2].LineageID}) {
+			t.Errorf("it is about %v", got)
+		}
+		d.decideOn(redoubt.TriageIgnored, f[0], f[2])
+		if got := d.request(r.ID); got.State != redoubt.RequestEnded {
+			t.Errorf("it is %s", got.State)
+		}
+	})
+}

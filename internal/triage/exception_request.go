@@ -24,6 +24,18 @@ type RequestStore interface {
 	ExceptionRequest(ctx context.Context, id int64) (redoubt.ExceptionRequest, error)
 	AddExceptionRequest(ctx context.Context, r redoubt.ExceptionRequest) (redoubt.ExceptionRequest, error)
 	DecideExceptionRequest(ctx context.Context, r redoubt.ExceptionRequest) (redoubt.ExceptionRequest, error)
+	// ReopenExceptionRequests has requests wait again that the actor approved at a time and
+	// of whose findings some are open.
+	ReopenExceptionRequests(ctx context.Context, approvedAt time.Time) error
+}
+
+// UndoApproved is Undo of what may have been an approval: its request waits again.
+func UndoApproved(ctx context.Context, s RequestStore, events []redoubt.TriageEvent) (UndoResult, error) {
+	out, err := Undo(ctx, s, events)
+	if err == nil && len(out.Restored) > 0 {
+		err = s.ReopenExceptionRequests(ctx, events[0].At)
+	}
+	return out, err
 }
 
 // Ask has an exception for findings of one project wait to be decided. What will not do is a

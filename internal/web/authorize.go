@@ -100,7 +100,7 @@ func (req *request) askToAuthorize() error {
 	if err != nil {
 		return err
 	}
-	v := authorizeView{Request: r, Host: u.Host, Local: u.Scheme == "http", Write: r.Write && req.viewer.May(triager)}
+	v := authorizeView{Request: r, Host: u.Host, Local: u.Scheme == "http", Write: r.Write}
 	for _, name := range []string{"client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method", "response_type", "resource", "scope"} {
 		if value := req.r.URL.Query().Get(name); value != "" {
 			v.Params = append(v.Params, param{name, value})
@@ -128,7 +128,7 @@ func (req *request) authorize() error {
 		req.sendBack(r, url.Values{"error": {"access_denied"}, "error_description": {"The person did not let the client in."}})
 		return nil
 	}
-	write := r.Write && form.Get("access") == oauth.ScopeWrite && req.viewer.May(triager)
+	write := r.Write && form.Get("access") == oauth.ScopeWrite
 	code := oauth.NewCode(req.viewer.Deployment.ID)
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		me, err := tx.Member(ctx, req.viewer.User)

@@ -149,6 +149,7 @@ type exceptionRequestPage struct {
 	Form     requestDecision
 	Today    string // in UTC
 	Done     string
+	Decided  *decision // that can be undone; nil: none
 }
 
 // requestDecision is what somebody filled in who decides about a request.
@@ -203,6 +204,11 @@ func (req *request) exceptionRequest(status int, form *requestDecision, why stri
 	if p.Findings, err = req.findingsByID(view, ids); err != nil {
 		return err
 	}
+	if p.State == redoubt.RequestApproved {
+		if p.Decided, err = req.decided(req.r.URL.Query().Get("decision"), p.Address); err != nil {
+			return err
+		}
+	}
 	p.Mine = p.AskerID != 0 && p.AskerID == req.viewer.UserID
 	p.Form = requestDecision{Until: redoubt.LastDay(p.Until)}
 	if form != nil {
@@ -236,6 +242,7 @@ func (req *request) decideExceptionRequest() error {
 	}
 	form := requestDecision{Until: strings.TrimSpace(values.Get("until")), Answer: values.Get("answer"), Refusal: values.Get("refusal"), Forever: values.Has("forever")}
 	done := ""
+	var o outcome
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.ExceptionRequest(ctx, id); err != nil {
 			return err
@@ -245,7 +252,13 @@ func (req *request) decideExceptionRequest() error {
 			done = "approved"
 			until, err := form.end()
 			if err == nil {
+				o.first, err = tx.LastTriageEvent(ctx)
+			}
+			if err == nil {
 				_, _, err = triage.Approve(ctx, tx, id, until, form.Answer)
+			}
+			if err == nil {
+				o.last, err = tx.LastTriageEvent(ctx)
 			}
 			return err
 		case "refuse":
@@ -258,7 +271,11 @@ func (req *request) decideExceptionRequest() error {
 	if status, why, is := refusal(err); is {
 		return req.exceptionRequest(status, &form, why)
 	}
-	return req.then(err, "/exception-requests/"+decimal(id)+"?done="+done)
+	to := "/exception-requests/" + decimal(id) + "?done=" + done
+	if o.first != o.last {
+		to += "&decision=" + decimal(o.first) + "-" + decimal(o.last) + "-0"
+	}
+	return req.then(err, to)
 }
 
 // then leads on where something was done.

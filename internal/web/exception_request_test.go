@@ -81,7 +81,7 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 		}
 	}
 	a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"until the upgrade"}})
-	if a.Header.Get("Location") != "/orgs/acme/exception-requests/"+id+"?done=approved" {
+	if !strings.HasPrefix(a.Header.Get("Location"), "/orgs/acme/exception-requests/"+id+"?done=approved&decision=") {
 		t.Fatalf("approving: %s %s", a.Status, a.text)
 	}
 	if a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}}); a.StatusCode != http.StatusConflict {
@@ -95,6 +95,37 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 	says(t, s.page("/exception-requests"), "No requests here")
 	says(t, s.page("/exception-requests?show=all"), "/orgs/acme/exception-requests/"+id, "Approved")
 	if got := s.audited("exception_request."); strings.Join(got, " ") != "exception_request.create by user:ada exception_request.approve by user:ada" {
+		t.Errorf("in the audit log: %q", got)
+	}
+}
+
+// What was approved by mistake is undone where the page says so: the request waits again, and
+// who did not approve it cannot.
+func TestUndoingAnApproval(t *testing.T) {
+	s := demoSite(t)
+	s.as(redoubt.RoleViewer)
+	id := s.asks("only tests", firstFinding(s))
+	s.as(redoubt.RoleTriager)
+	a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"oh"}})
+	page := strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")
+	says(t, s.page(page), "Approved.", `action="/orgs/acme/triage/undo"`, "<button>Undo</button>")
+	token := regexp.MustCompile(`name="decision" value="([^"]*)"`).FindStringSubmatch(s.page(page))
+	ada := s.viewer
+	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: redoubt.RoleTriager, Deployment: s.org}
+	lacks(t, s.page(page), "<button>Undo</button>")
+	if a := s.post("/triage/undo", url.Values{"decision": {token[1]}}); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("undone by another: %s", a.Status)
+	}
+	s.viewer = ada
+	if a := s.post("/triage/undo", url.Values{"decision": {token[1]}, "back": {"/orgs/acme/exception-requests/" + id}}); a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("undoing: %s %s", a.Status, a.text)
+	}
+	says(t, s.page("/exception-requests/"+id), `value="approve"`, `value="refuse"`)
+	lacks(t, s.page("/exception-requests/"+id), "2999-06-30", "oh")
+	if got := s.waits(); got != "1" {
+		t.Errorf("%q wait in the navigation", got)
+	}
+	if got := s.audited("exception_request."); strings.Join(got, " ") != "exception_request.create by user:ada exception_request.approve by user:ada exception_request.reopen by user:ada" {
 		t.Errorf("in the audit log: %q", got)
 	}
 }
