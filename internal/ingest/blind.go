@@ -14,10 +14,8 @@ import (
 // continueBlind gives sightings that tell nothing of their code the identities of the
 // findings that they continue: of those that are alike and that the last scan of the ref
 // which looked at the file saw in as much of it, if these are as many, in the order of the
-// file. A scan of all of a ref that never had anything of a
-// rule in a file continues so what the primary branch has there. All else gets an
-// identity that nothing had before: it inherits from nothing that ended, was missed or
-// otherwise many, or is told with its code (semantics §4).
+// file. All else gets an identity that nothing had before: it inherits from nothing that
+// ended, was missed or otherwise many, or is told with its code (semantics §4).
 func (u *Upload) continueBlind(ctx context.Context, s Store, project redoubt.Project, sightings []Sighting) (err error) {
 	groups := blindGroups(sightings)
 	if len(groups) == 0 {
@@ -27,26 +25,12 @@ func (u *Upload) continueBlind(ctx context.Context, s Store, project redoubt.Pro
 		return err
 	}
 	scope := scopeOf(u, sightings)
-	here := newBlindStanding(s, scope, u.rows, sightings)
-	if err := here.continueFormer(ctx, sightings); err != nil {
+	b := blindSearch{upload: u, store: s, project: project, sightings: sightings, here: newBlindStanding(s, scope, u.rows, sightings)}
+	if err := b.here.continueFormer(ctx, sightings); err != nil {
 		return err
 	}
-	var primary *blindStanding
-	onPrimary := func(ctx context.Context, g blindGroup) (bool, error) {
-		if primary == nil {
-			rows, err := s.Findings(ctx, project.ID, project.Primary(), u.source())
-			if err != nil {
-				return false, err
-			}
-			primary = newBlindStanding(s, scope, rows, sightings)
-		}
-		return primary.continues(ctx, g)
-	}
 	for _, g := range groups {
-		continued, err := here.continues(ctx, g)
-		if err == nil && !continued && u.Full && u.Ref != project.Primary() && !here.known[g.place()] {
-			continued, err = onPrimary(ctx, g)
-		}
+		continued, err := b.continues(ctx, g)
 		if err != nil {
 			return err
 		}
@@ -54,10 +38,61 @@ func (u *Upload) continueBlind(ctx context.Context, s Store, project redoubt.Pro
 			var d digester
 			key := d.start("blind 1").str(u.Ref, u.source()).num(s.Now().UnixMicro()).digest(g[0].Finding.EdgeHash)
 			key.flag(g.muted())
-			here.begin(g, key.sum())
+			b.here.begin(g, key.sum())
 		}
 	}
 	return nil
+}
+
+// blindSearch looks for what the blind sightings of an upload continue.
+type blindSearch struct {
+	upload    *Upload
+	store     Store
+	project   redoubt.Project
+	sightings []Sighting
+	here      *blindStanding // on the ref
+	onPrimary *blindStanding // once it is asked for
+}
+
+// continues gives the sightings of a group the identities of what they continue, and
+// reports whether they continue anything. A full scan of a ref where no full scan ever saw
+// anything of the rule in the file continues what the primary branch has there or, where
+// that has nothing, what diff scans of the ref told: then their base had nothing either.
+func (b *blindSearch) continues(ctx context.Context, g blindGroup) (bool, error) {
+	at, key := g.place(), likenessOf(&g[0].Finding)
+	if continued, err := b.here.continues(ctx, g, key); err != nil || continued || !b.upload.Full || b.here.byFull[at] {
+		return continued, err
+	}
+	primary, err := b.primary(ctx)
+	switch {
+	case err != nil:
+		return false, err
+	case !b.here.known[at]:
+		return primary.continues(ctx, g, key)
+	case primary.known[at] && primary != b.here:
+		return false, nil
+	}
+	stream, err := b.store.Stream(ctx, b.project.ID, b.project.Primary(), b.upload.source(), "")
+	if err != nil || stream.LastFullStart.IsZero() {
+		return false, err
+	}
+	o := observer{tool: canonicalTool(b.upload.Report.Tool), partOf: b.upload.Ref}
+	return b.here.continues(ctx, g, likeness{o.alike(g[0].Result), g.muted()})
+}
+
+// primary is what stands on the primary branch, which may be the ref.
+func (b *blindSearch) primary(ctx context.Context) (*blindStanding, error) {
+	if b.upload.Ref == b.project.Primary() {
+		return b.here, nil
+	}
+	if b.onPrimary == nil {
+		rows, err := b.store.Findings(ctx, b.project.ID, b.project.Primary(), b.upload.source())
+		if err != nil {
+			return nil, err
+		}
+		b.onPrimary = newBlindStanding(b.store, b.here.scope, rows, b.sightings)
+	}
+	return b.onPrimary, nil
 }
 
 func identitiesOf(sightings []Sighting) map[redoubt.Identity]bool {
@@ -112,8 +147,9 @@ type blindStanding struct {
 	rows  map[redoubt.Identity]*redoubt.Finding
 	// alike are the live findings that were told blind and not missed, in the order of
 	// the file.
-	alike map[likeness][]*redoubt.Finding
-	known map[place]bool // where there is a finding, or was one
+	alike  map[likeness][]*redoubt.Finding
+	known  map[place]bool // where there is a finding, or was one
+	byFull map[place]bool // where a full scan saw one
 	// told are live findings whose code is known, which were not missed and which the
 	// report does not tell by it: any that is as long may be what it tells blind.
 	told map[place][]*redoubt.Finding
@@ -125,13 +161,13 @@ type blindStanding struct {
 func newBlindStanding(s Store, scope Scope, list []redoubt.Finding, sightings []Sighting) *blindStanding {
 	st := &blindStanding{
 		store: s, scope: scope, rows: make(map[redoubt.Identity]*redoubt.Finding, len(list)), alike: map[likeness][]*redoubt.Finding{},
-		known: map[place]bool{}, told: map[place][]*redoubt.Finding{}, came: map[matchKey]bool{}, lengths: map[int64]int{},
+		known: map[place]bool{}, byFull: map[place]bool{}, told: map[place][]*redoubt.Finding{}, came: map[matchKey]bool{}, lengths: map[int64]int{},
 	}
 	reported := identitiesOf(sightings)
 	for i := range list {
 		f := &list[i]
 		at := place{f.RuleName, f.Path}
-		st.rows[f.Identity], st.known[at] = f, true
+		st.rows[f.Identity], st.known[at], st.byFull[at] = f, true, st.byFull[at] || f.SeenByFull
 		switch told := f.CodeHash != (redoubt.Digest{}); {
 		case !live(f.State) || f.Package != "" || f.Coverage == redoubt.CoverageMissed:
 		case told && !reported[f.Identity]:
@@ -152,10 +188,10 @@ func newBlindStanding(s Store, scope Scope, list []redoubt.Finding, sightings []
 	return st
 }
 
-// continues gives the sightings of a group the identities of the findings that they
-// continue, and reports whether they continue any.
-func (st *blindStanding) continues(ctx context.Context, g blindGroup) (bool, error) {
-	rows := st.alike[likenessOf(&g[0].Finding)]
+// continues gives the sightings of a group the identities of the findings of a likeness,
+// and reports whether they continue them.
+func (st *blindStanding) continues(ctx context.Context, g blindGroup, key likeness) (bool, error) {
+	rows := st.alike[key]
 	if len(rows) != len(g) || !seenAlike(rows, st.scope.coverage(g.place().rule, g.place().path)) {
 		return false, nil
 	}

@@ -15,7 +15,7 @@ type lookStep struct {
 	calls string // those of the file, a line each: a letter, and * after what is ignored then, ~ after what nosemgrep mutes; upper case is longer
 	sees  string // those that the report tells; all where it is empty
 	told  string // those whose code it tells
-	look  string // "": all was read; else one of: partly, failed, lists nothing, hides muted, diff, other rule
+	look  string // "": all was read; else one of: partly, failed, lists nothing, hides muted, diff, partly diff, other rule
 	after bool   // an upgrade from a version that did not keep what scans missed
 	want  string // what it tells, each with * where it is ignored then
 	live  int    // findings of the ref then; not looked at where it is 0
@@ -97,6 +97,39 @@ func TestAnUpgradeHidesNothing(t *testing.T) {
 	}
 }
 
+// TestWhatDiffScansTold: a full scan of a ref continues what diff scans of it told, as long as
+// their base is known to have had nothing like it. E, F and G are never decided on.
+func TestWhatDiffScansTold(t *testing.T) {
+	const main, dev = "main", "dev"
+	for name, steps := range map[string][]lookStep{
+		"all of it":          {{ref: main, want: ""}, {ref: dev, calls: "a*b", look: "diff", want: "a*b"}, {ref: dev, calls: "-ab", want: "a*b", live: 2}, {ref: dev, calls: "--ab", want: "a*b", live: 2}},
+		"of one scan":        {{ref: main, want: ""}, {ref: dev, calls: "ab*", look: "diff", want: "ab*"}, {ref: dev, calls: "a*b", look: "diff", want: "a*b*"}, {ref: dev, calls: "ab", want: "a*b*", live: 2}},
+		"one is put above":   {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "ea", want: "ea", live: 2}},
+		"one is taken away":  {{ref: main, want: ""}, {ref: dev, calls: "a*e", look: "diff", want: "a*e"}, {ref: dev, calls: "e", want: "e", live: 1}},
+		"of another length":  {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "aE", want: "a*E", live: 2}},
+		"then one more":      {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "a", want: "a*"}, {ref: dev, calls: "ea", want: "ea", live: 2}},
+		"on another ref":     {{ref: main, want: ""}, {ref: "pull", calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "a", want: "a"}},
+		"a part was read":    {{ref: main, want: ""}, {ref: dev, calls: "ae", sees: "a", look: "partly diff", want: "a"}, {ref: dev, calls: "a*e", sees: "a", look: "partly diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
+		"it was missed then": {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "a", sees: "-", look: "partly diff", want: ""}, {ref: dev, calls: "e", want: "e"}},
+		"it ended":           {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "a", sees: "-", look: "diff", want: ""}, {ref: dev, calls: "e", want: "e"}},
+
+		"nobody scanned the primary branch":      {{ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
+		"the primary branch has one":             {{ref: main, calls: "e", want: "e"}, {ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
+		"the primary branch had one":             {{ref: main, calls: "e", want: "e"}, {ref: main, want: ""}, {ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
+		"a full scan had one":                    {{ref: main, want: ""}, {ref: dev, calls: "e", want: "e"}, {ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "ae", want: "ae"}},
+		"its code is told then":                  {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "e", told: "e", want: "e"}},
+		"its code was told":                      {{ref: main, want: ""}, {ref: dev, calls: "a*", told: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
+		"code of one as long came":               {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "ef", told: "f", want: "ef"}},
+		"on the primary branch":                  {{ref: main, want: ""}, {ref: main, calls: "a*", look: "diff", want: "a*"}, {ref: main, calls: "-a", want: "a*", live: 1}},
+		"on the primary branch, before any full": {{ref: main, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: main, calls: "e", want: "e"}},
+
+		"a diff scan after a full one, and one is put in": {{ref: main, want: ""}, {ref: dev, calls: "a*", want: "a*"}, {ref: dev, calls: "ea", sees: "e", look: "diff", want: "e"}},
+		"a diff scan after a full one, the same":          {{ref: main, want: ""}, {ref: dev, calls: "a*", want: "a*"}, {ref: dev, calls: "-a", look: "diff", want: "a", live: 2}, {ref: dev, calls: "-a", want: "a*", live: 1}},
+	} {
+		t.Run(name, func(t *testing.T) { applySteps(t, steps) })
+	}
+}
+
 // TestAGuessJoinsNoLineages: code that is a finding of its own somewhere is that, whatever
 // the number of those that were told without code.
 func TestAGuessJoinsNoLineages(t *testing.T) {
@@ -150,7 +183,7 @@ func (step lookStep) upload(t *testing.T, m *memory, secrets bool) (got string, 
 			m.rows[i].Coverage = redoubt.CoverageUnknown
 		}
 	}
-	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: step.ref, Full: step.look != "diff", Report: step.report(t, letters, secrets)}
+	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: step.ref, Full: !strings.HasSuffix(step.look, "diff"), Report: step.report(t, letters, secrets)}
 	if _, err := Apply(t.Context(), m, m, u); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +217,7 @@ func (step lookStep) report(t *testing.T, letters string, secrets bool) *redoubt
 	r := blindReport(t, lines)
 	r.RulesRun, r.Searched = []string{"no-eval"}, []string{"a.js"}
 	switch step.look {
-	case "partly":
+	case "partly", "partly diff":
 		r.Skipped = r.Searched
 	case "failed":
 		r.Failed = true
