@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
@@ -36,6 +37,9 @@ type evalScan struct {
 	muted string // those that nosemgrep mutes
 	told  bool   // it tells their code
 	look  string // "": all was read; else one of: partly, failed, lists nothing, hides muted, diff
+
+	commit string
+	late   bool // it began before all others, so that it is recorded only
 }
 
 // evalState is how what a scan told stands then: by letter, whether people ignore it, and
@@ -43,6 +47,7 @@ type evalScan struct {
 type evalState struct {
 	ignored, blocks map[byte]bool
 	lineages        map[byte]int64
+	recorded        bool // only
 }
 
 func (p *evals) given() *policy.EffectivePolicy {
@@ -56,11 +61,11 @@ func (p *evals) given() *policy.EffectivePolicy {
 func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 	t.Helper()
 	p.clock.Advance(time.Minute)
-	out = evalState{map[byte]bool{}, map[byte]bool{}, map[byte]int64{}}
+	out = evalState{ignored: map[byte]bool{}, blocks: map[byte]bool{}, lineages: map[byte]int64{}}
 	err := p.store.Update(context.Background(), p.tenant, redoubt.Actor{Kind: "user"}, func(ctx context.Context, tx *store.Tx) error {
 		var judge *policy.Judge
 		summary, err := ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, ingest.Upload{
-			Project: redoubt.Project{Name: "acme/payments"}, Ref: s.ref, Full: s.look != "diff", Report: s.report(t),
+			Project: redoubt.Project{Name: "acme/payments"}, Ref: s.ref, Commit: s.commit, Full: s.look != "diff", Report: s.report(t),
 			Before: func(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (err error) {
 				judge, err = edge.Judge(ctx, tx, p.given(), project, scan, seen)
 				return err
@@ -75,16 +80,23 @@ func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 		}
 		for _, b := range verdict.Blocking {
 			out.blocks[s.file[b.Finding.Line-1]] = true
-			if b.Finding.ID == 0 {
+			if b.Finding.ID == 0 && !summary.Outcome.Recorded() {
 				return fmt.Errorf("it fails on line %d, of which it knows no finding", b.Finding.Line)
 			}
+		}
+		if out.recorded = summary.Outcome.Recorded(); out.recorded {
+			return nil // its lines are no findings'
 		}
 		rows, err := tx.Findings(ctx, summary.ProjectID, summary.Ref, summary.Source)
 		if err != nil {
 			return err
 		}
+		account, err := tx.ScanAccount(ctx, summary.ScanID)
+		if err != nil {
+			return err
+		}
 		for _, f := range rows {
-			if f.State != redoubt.Unresolved && f.State != redoubt.Muted || f.Coverage == redoubt.CoverageMissed || f.Line > len(s.file) || strings.IndexByte(s.sees, s.file[f.Line-1]) < 0 {
+			if !slices.Contains(account.Reported, f.ID) {
 				continue
 			}
 			lineages, err := tx.Lineages(ctx, []int64{f.LineageID})
@@ -150,6 +162,9 @@ func (s evalScan) report(t rapid.TB) *redoubt.Report {
 		one.Muted = strings.IndexByte(s.muted, letter) >= 0
 	}
 	r.RulesRun, r.Searched, r.HidesMuted, r.Failed = []string{"no-eval"}, []string{"a.js"}, s.look == "hides muted", s.look == "failed"
+	if s.late {
+		r.StartedAt = storetest.NewClock().Now()
+	}
 	switch s.look {
 	case "partly":
 		r.Skipped = r.Searched
@@ -203,166 +218,89 @@ func TestIgnoredCodePassesUntold(t *testing.T) {
 	}
 }
 
-// look is what a scan told of what is muted, or of what is not.
-type look struct {
-	sees    string
-	partly  bool
-	told    bool
-	counted bool // there was one
-}
-
-// evalRef is a branch that people work on.
-type evalRef struct {
-	file, muted string
-	had         bool    // a finding
-	coded       bool    // a report told code
-	last        [2]look // of what is not muted, and of what is
-}
-
-// evalWorld is what people do, and what may be said of it.
-type evalWorld struct {
-	refs    map[string]*evalRef
-	next    byte
-	decided map[byte]bool // somewhere
-	told    map[byte]bool
-}
-
-// step draws work on a branch and a scan of it. Where as many are told as before and they
-// are others, nobody can notice (semantics §4): no such scan is drawn.
-func (w *evalWorld) step(t *rapid.T) (s evalScan, ok bool) {
-	s.ref = rapid.SampledFrom([]string{"main", "dev"}).Draw(t, "ref")
-	r := w.refs[s.ref]
-	for range rapid.IntRange(0, 2).Draw(t, "edits") {
-		w.edit(t, r)
-	}
-	s.file, s.muted, s.told = r.file, r.muted, rapid.Bool().Draw(t, "told")
-	s.look = rapid.SampledFrom([]string{"", "", "", "partly", "failed", "lists nothing", "hides muted"}).Draw(t, "look")
-	for _, letter := range []byte(r.file) {
-		hidden := s.look == "hides muted" && strings.IndexByte(r.muted, letter) >= 0
-		unread := (s.look == "partly" || s.look == "failed") && rapid.IntRange(0, 3).Draw(t, "unread") == 0
-		if letter != '-' && !hidden && !unread {
-			s.sees += string(letter)
-		}
-	}
-	for i, now := range s.looks() {
-		last := w.before(s.ref)[i]
-		if last.counted && now.partly == last.partly && len(now.sees) == len(last.sees) && !sameLetters(now.sees, last.sees) {
-			return s, false
-		}
-	}
-	return s, true
-}
-
-// before is the look that a scan of a ref is compared with.
-func (w *evalWorld) before(ref string) [2]look {
-	if r := w.refs[ref]; r.had {
-		return r.last
-	}
-	return w.refs["main"].last
-}
-
-func (w *evalWorld) edit(t *rapid.T, r *evalRef) {
-	at := rapid.IntRange(0, len(r.file)).Draw(t, "at")
-	switch op := rapid.IntRange(0, 5).Draw(t, "edit"); {
-	case op <= 1 && w.next <= 'z':
-		r.file = r.file[:at] + string(w.next) + r.file[at:]
-		w.next++
-	case op == 2:
-		r.file = r.file[:at] + "-" + r.file[at:]
-	case at == len(r.file):
-	case op == 3:
-		r.file = r.file[:at] + r.file[at+1:]
-	case op == 4 && strings.Contains(r.muted, r.file[at:at+1]):
-		r.muted = strings.ReplaceAll(r.muted, r.file[at:at+1], "")
-	case op == 4 && r.file[at] != '-':
-		r.muted += r.file[at : at+1]
-	case op == 5:
-		r.file, r.muted = w.refs["main"].file, w.refs["main"].muted
-	}
-}
-
-// looks are what the scan tells of what is not muted, and of what is.
-func (s evalScan) looks() (out [2]look) {
-	for i := range out {
-		out[i] = look{partly: s.look == "partly" || s.look == "failed", told: s.told, counted: i == 0 || s.look != "hides muted"}
-	}
-	for _, letter := range []byte(s.sees) {
-		one := &out[0]
-		if strings.IndexByte(s.muted, letter) >= 0 {
-			one = &out[1]
-		}
-		one.sees += string(letter)
-	}
-	return out
-}
-
-func sameLetters(a, b string) bool {
-	x, y := []byte(a), []byte(b)
-	slices.Sort(x)
-	slices.Sort(y)
-	return slices.Equal(x, y)
-}
-
-// check holds what came of a scan to the promises: new code is open and fails the build;
-// what was decided, and what a report may know, stays and passes.
-func (w *evalWorld) check(t *rapid.T, s evalScan, now evalState, then evalState) {
-	last := w.refs[s.ref].last[0]
-	// What is known by its code and told without pairs where it would close.
-	known := last.counted && last.told == s.told && last.partly == s.looks()[0].partly && sameLetters(last.sees, s.looks()[0].sees) &&
-		(s.told || s.look != "lists nothing" || !w.refs[s.ref].coded)
-	for _, letter := range []byte(s.looks()[0].sees) {
-		switch {
-		case now.lineages[letter] == 0:
-			t.Fatalf("%c is nowhere after %+v", letter, s)
-		case !w.decided[letter] && now.ignored[letter]:
-			t.Fatalf("%c is ignored after %+v, and nobody decided on it", letter, s)
-		case !w.told[letter] && !now.blocks[letter]:
-			t.Fatalf("%c is new in %+v and passes", letter, s)
-		}
-		if then.ignored[letter] && known && (!now.ignored[letter] || now.blocks[letter]) {
-			t.Fatalf("%c was ignored and the same is told in %+v: ignored %v, fails %v", letter, s, now.ignored[letter], now.blocks[letter])
+// TestIgnoredCodePassesThoughTheScanIsOnlyRecorded: a scan that is late, or of a commit that
+// others followed, is judged by the findings that its report would be of if it counted, and
+// writes none.
+func TestIgnoredCodePassesThoughTheScanIsOnlyRecorded(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		for name, test := range map[string]struct {
+			first, second evalScan
+			blocks        string
+		}{
+			"late":                    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", late: true}, "b"},
+			"late, blind before":      {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", late: true}, "b"},
+			"late, its code is told":  {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", told: true, late: true}, "b"},
+			"late, in a diff scan":    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, look: "diff"}, evalScan{ref: "dev", file: "-ab", sees: "ab", look: "diff", late: true}, "b"},
+			"late, with one more":     {evalScan{ref: "dev", file: "ab", sees: "ab", told: true}, evalScan{ref: "dev", file: "eab", sees: "eab", late: true}, "eab"},
+			"late, of the primary":    {evalScan{ref: "dev", file: "mn", sees: "mn", told: true}, evalScan{ref: "dev", file: "-mn", sees: "mn", late: true}, ""},
+			"superseded":              {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, commit: "2"}, evalScan{ref: "dev", file: "-ab", sees: "ab", commit: "1"}, "b"},
+			"superseded, one more":    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, commit: "2"}, evalScan{ref: "dev", file: "eab", sees: "eab", commit: "1"}, "eab"},
+			"superseded, others told": {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, commit: "2"}, evalScan{ref: "dev", file: "a", sees: "a", commit: "1"}, "a"},
+		} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				p := newEvals(t, engine)
+				p.scan(t, evalScan{ref: "main", file: "mn", sees: "mn", told: true})
+				if test.first.commit != "" {
+					p.scan(t, evalScan{ref: "dev", file: "-", told: true, commit: test.second.commit})
+				}
+				if lineage := p.scan(t, test.first).lineages['a']; lineage != 0 {
+					p.ignore(t, lineage)
+				}
+				before := p.findings(t)
+				now := p.scan(t, test.second)
+				for _, letter := range []byte(test.second.sees) {
+					if want := strings.IndexByte(test.blocks, letter) >= 0; now.blocks[letter] != want || !now.recorded {
+						t.Errorf("%c fails the build: %v, want %v; recorded only: %v", letter, now.blocks[letter], want, now.recorded)
+					}
+				}
+				if diff := cmp.Diff(before, p.findings(t)); diff != "" {
+					t.Errorf("findings (-before +after)\n%s", diff)
+				}
+			})
 		}
 	}
 }
 
-// TestBlindReportsAtTheGate: whatever reports tell, read and mute, no new code is hidden,
-// and no decision goes over to other code.
-func TestBlindReportsAtTheGate(t *testing.T) {
-	p := newEvals(t, storetest.Engines[0])
-	tenants := 0
-	rapid.Check(t, func(t *rapid.T) {
-		tenants++
-		d, err := p.store.CreateDeployment(t.Context(), fmt.Sprint("tenant-", tenants), "", storetest.Actor)
+// TestWhatADiffScanToldPassesInFull: what was ignored in a change request passes the full scan
+// of its branch where the primary branch never had anything like it, and nothing else does.
+func TestWhatADiffScanToldPassesInFull(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		for name, test := range map[string]struct{ main, full, blocks string }{
+			"the same":                       {"-", "--a", ""},
+			"one is put above":               {"-", "ea", "ea"},
+			"the primary branch has another": {"m", "--a", "a"},
+		} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				p := newEvals(t, engine)
+				p.scan(t, evalScan{ref: "main", file: test.main, sees: strings.Trim(test.main, "-")})
+				lineage := p.scan(t, evalScan{ref: "dev", file: "-a", sees: "a", look: "diff"}).lineages['a']
+				p.ignore(t, lineage)
+				for range 2 {
+					now := p.scan(t, evalScan{ref: "dev", file: test.full, sees: strings.Trim(test.full, "-")})
+					for _, letter := range []byte(strings.Trim(test.full, "-")) {
+						if want := strings.IndexByte(test.blocks, letter) >= 0; now.blocks[letter] != want || now.ignored[letter] == want {
+							t.Errorf("%c fails the build: %v, want %v; ignored: %v", letter, now.blocks[letter], want, now.ignored[letter])
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// findings are all of the project's branch.
+func (p *evals) findings(t testing.TB) (list []redoubt.Finding) {
+	t.Helper()
+	err := p.store.View(t.Context(), p.tenant, func(ctx context.Context, tx *store.Tx) error {
+		project, err := tx.ProjectByName(ctx, "acme/payments")
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		p := &evals{p.store, p.clock, d.ID}
-		w := evalWorld{refs: map[string]*evalRef{"main": {file: "ab"}, "dev": {file: "ab"}}, next: 'c', decided: map[byte]bool{}, told: map[byte]bool{'a': true, 'b': true}}
-		then := map[string]evalState{"dev": {}}
-		take := func(s evalScan) {
-			now := p.scan(t, s)
-			w.check(t, s, now, then[s.ref])
-			r := w.refs[s.ref]
-			r.coded = r.coded || s.told
-			for i, one := range s.looks() {
-				if one.counted {
-					r.last[i] = one
-				}
-			}
-			for _, letter := range []byte(s.sees) {
-				w.told[letter], r.had = true, true
-				if strings.IndexByte(s.muted, letter) < 0 && rapid.IntRange(0, 3).Draw(t, "ignore") == 0 {
-					p.ignore(t, now.lineages[letter])
-					w.decided[letter], now.ignored[letter] = true, true
-				}
-			}
-			then[s.ref] = now
-		}
-		take(evalScan{ref: "main", file: "ab", sees: "ab", told: rapid.Bool().Draw(t, "first told")})
-		for range rapid.IntRange(1, 8).Draw(t, "steps") {
-			if s, ok := w.step(t); ok {
-				take(s)
-			}
-		}
+		list, err = tx.Findings(ctx, project.ID, "refs/heads/dev", "semgrep")
+		return err
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }

@@ -131,7 +131,11 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 
 // recordOnly keeps what a scan that changes nothing said.
 func (a *application) recordOnly(ctx context.Context, scanID int64, sightings []Sighting, inventories []redoubt.InventoryStatement) error {
-	if _, _, err := a.separateEchoes(ctx, sightings); err != nil {
+	rest, _, err := a.separateEchoes(ctx, sightings)
+	if err != nil {
+		return err
+	}
+	if err := a.resolve(ctx, rest); err != nil {
 		return err
 	}
 	if err := a.adviseRecorded(ctx, sightings, inventories); err != nil {
@@ -175,7 +179,7 @@ func (u *Upload) announce(ctx context.Context, s Store, projectID int64, sightin
 	_, _ = s.Project(ctx, projectID)
 	_, _ = s.Stream(ctx, projectID, u.Ref, u.source(), u.Commit)
 	_, _ = s.Findings(ctx, projectID, u.Ref, u.source())
-	_, _ = (&application{s: s, upload: u}).rules(ctx, sightings)
+	_, _ = (&application{s: s, upload: u}).rules(ctx, sightings, s.PutRules)
 	if len(sightings) > maxAnnounced {
 		return
 	}
@@ -227,7 +231,7 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 		return err
 	}
 	memo := a.upload.memo(sightings)
-	ruleIDs, err := a.rules(ctx, sightings)
+	ruleIDs, err := a.rules(ctx, sightings, a.s.PutRules)
 	if err != nil {
 		return err
 	}
@@ -348,8 +352,9 @@ func (a *application) load(ctx context.Context, sightings []Sighting, echoes []e
 	return stored, err
 }
 
-// rules stores the rules that the report describes and those of its results.
-func (a *application) rules(ctx context.Context, sightings []Sighting) (map[*redoubt.Rule]int64, error) {
+// rules finds the ids of the rules that the report describes and of those of its results,
+// as PutRules or RuleIDs of the store does.
+func (a *application) rules(ctx context.Context, sightings []Sighting, find func(context.Context, []*redoubt.Rule) ([]int64, error)) (map[*redoubt.Rule]int64, error) {
 	out := map[*redoubt.Rule]int64{}
 	var rules []*redoubt.Rule
 	take := func(r *redoubt.Rule) {
@@ -367,7 +372,7 @@ func (a *application) rules(ctx context.Context, sightings []Sighting) (map[*red
 	if len(rules) == 0 {
 		return out, nil
 	}
-	ids, err := a.s.PutRules(ctx, rules)
+	ids, err := find(ctx, rules)
 	if err != nil {
 		return nil, err
 	}

@@ -233,6 +233,13 @@ func (m *memory) PutRules(_ context.Context, rules []*redoubt.Rule) (ids []int64
 	return ids, nil
 }
 
+func (m *memory) RuleIDs(_ context.Context, rules []*redoubt.Rule) (ids []int64, _ error) {
+	for _, r := range rules {
+		ids = append(ids, m.rules[fmt.Sprintf("%+v", *r)])
+	}
+	return ids, nil
+}
+
 func (m *memory) SecretRules(context.Context) (map[redoubt.SecretRule]bool, error) {
 	return m.secretRules, nil
 }

@@ -36,6 +36,7 @@ type Facts struct {
 	RuleIDs   map[*redoubt.Rule]int64
 	Links     Links
 	Release   bool // sightings lose their results once what they say is encoded
+	Unwritten bool // nothing of the changes is carried out: they tell what the report's findings are
 }
 
 // Changes is what an applied scan writes: the differences only. New findings
@@ -162,11 +163,10 @@ func (p *planner) matchExisting(known pair) {
 	}
 	p.recordMuting(row, &next)
 	p.link(row, s)
-	if id := s.Finding.Identity; id != next.Identity {
-		if p.changes.Became == nil {
-			p.changes.Became = map[redoubt.Identity]redoubt.KnownAs{}
-		}
-		p.changes.Became[id] = redoubt.KnownAs{Identity: next.Identity, CodeHash: next.CodeHash}
+	if p.Unwritten {
+		p.became(s, row)
+	} else {
+		p.became(s, &next)
 	}
 	if next.State == redoubt.Unresolved {
 		p.changes.Reported = append(p.changes.Reported, row.ID)
@@ -175,7 +175,7 @@ func (p *planner) matchExisting(known pair) {
 		p.changes.Unchanged++
 		return
 	}
-	if s.known {
+	if s.known && !p.Unwritten {
 		p.err = ErrStaleMemo // what is written has to be read
 		return
 	}

@@ -15,23 +15,37 @@ func (a *application) repeat(ctx context.Context, sightings []Sighting, scanID i
 	}
 	sightings, _, err := a.separateEchoes(ctx, sightings)
 	if err != nil || !slices.ContainsFunc(sightings, func(s Sighting) bool { return s.blind }) {
-		return err
+		return err // what tells its code has been stored by its identity
 	}
-	return a.nameAgain(ctx, sightings)
+	return a.resolve(ctx, sightings)
 }
 
-// nameAgain tells what those of a repeated report are that it names otherwise than they
-// are stored: what a plan says of which nothing is written.
-func (a *application) nameAgain(ctx context.Context, sightings []Sighting) error {
+// resolve tells of a report that changes nothing, since it repeats the last one or is
+// recorded only, what its findings are, as of one that counts: what a plan says of which
+// nothing is carried out.
+func (a *application) resolve(ctx context.Context, sightings []Sighting) error {
 	stored, err := a.load(ctx, sightings, nil)
 	if err != nil {
 		return err
 	}
-	ruleIDs, err := a.rules(ctx, sightings)
+	ruleIDs, err := a.rules(ctx, sightings, a.s.RuleIDs)
 	if err != nil {
 		return err
 	}
-	changes, err := Plan(stored, sightings, a.facts(scopeOf(a.upload, sightings), ruleIDs))
+	facts := a.facts(scopeOf(a.upload, sightings), ruleIDs)
+	facts.Unwritten = true
+	changes, err := Plan(stored, sightings, facts)
 	a.sum.Became = changes.Became
 	return err
+}
+
+// became notes as what a sighting is stored, where the report names it otherwise.
+func (p *planner) became(s *Sighting, is *redoubt.Finding) {
+	if s.Finding.Identity == is.Identity {
+		return
+	}
+	if p.changes.Became == nil {
+		p.changes.Became = map[redoubt.Identity]redoubt.KnownAs{}
+	}
+	p.changes.Became[s.Finding.Identity] = redoubt.KnownAs{Identity: is.Identity, CodeHash: is.CodeHash}
 }

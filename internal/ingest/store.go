@@ -69,6 +69,9 @@ type Store interface {
 	// the order given. New names enter the default policy of their product,
 	// with the mode they ask for, else monitor, not served (semantics §10).
 	PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, error)
+	// RuleIDs is PutRules of which nothing is stored: the id of a content not seen
+	// before is 0.
+	RuleIDs(ctx context.Context, rules []*redoubt.Rule) ([]int64, error)
 
 	// SecretRules tells which rules look for secrets, as uploads or policies
 	// said, and whether PutSecretRules was told of them.

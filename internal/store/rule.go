@@ -64,16 +64,7 @@ func (tx *Tx) RuleMessages(ctx context.Context, names []string) (map[string]stri
 // name becomes what the policies show, completed with what only the one before
 // tells (semantics §10).
 func (tx *Tx) PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, error) {
-	contents := make([]ruleContent, len(rules))
-	names := make([]string, len(rules))
-	for i, r := range rules {
-		if r.IssueType.String() == "" {
-			return nil, fmt.Errorf("rule %.80q names no product", r.Name)
-		}
-		contents[i] = contentOf(r)
-		names[i] = contents[i].key.name
-	}
-	known, err := tx.ruleIDs(ctx, names)
+	contents, known, err := tx.knownContents(ctx, rules)
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +78,36 @@ func (tx *Tx) PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, err
 	if err := tx.addRules(ctx, contents, rules, added, known); err != nil {
 		return nil, fmt.Errorf("store rules: %w", err)
 	}
+	return idsOf(contents, known), nil
+}
+
+// RuleIDs is PutRules of which nothing is stored: the id of a content not seen before is 0.
+func (tx *Tx) RuleIDs(ctx context.Context, rules []*redoubt.Rule) ([]int64, error) {
+	contents, known, err := tx.knownContents(ctx, rules)
+	return idsOf(contents, known), err
+}
+
+// knownContents are those of rules, and the ids of the stored ones of their names.
+func (tx *Tx) knownContents(ctx context.Context, rules []*redoubt.Rule) ([]ruleContent, map[ruleKey]int64, error) {
+	contents := make([]ruleContent, len(rules))
+	names := make([]string, len(rules))
+	for i, r := range rules {
+		if r.IssueType.String() == "" {
+			return nil, nil, fmt.Errorf("rule %.80q names no product", r.Name)
+		}
+		contents[i] = contentOf(r)
+		names[i] = contents[i].key.name
+	}
+	known, err := tx.ruleIDs(ctx, names)
+	return contents, known, err
+}
+
+func idsOf(contents []ruleContent, known map[ruleKey]int64) []int64 {
 	ids := make([]int64, len(contents))
 	for i, c := range contents {
 		ids[i] = known[c.key]
 	}
-	return ids, nil
+	return ids
 }
 
 // ruleIDs finds the contents of rules with the names.
