@@ -77,7 +77,7 @@ var confined = []struct {
 	rooms []string
 	why   string
 }{
-	{"net/http", []string{"api", "internal/server", "internal/agent", "internal/web", "internal/mcp", "internal/oauth", "internal/edge", "internal/scm", "internal/hosts", "internal/notify", "internal/runner", "cmd", "internal/clienttest"}, "HTTP ends at the adapters"},
+	{"net/http", []string{"api", "internal/server", "internal/agent", "internal/web", "internal/mcp", "internal/oauth", "internal/edge", "internal/scm", "internal/hosts", "internal/notify", "internal/runner", "cmd", "internal/clienttest", "internal/tools"}, "HTTP ends at the adapters"},
 	{"database/sql", []string{"internal/store", "internal/storetest"}, "all SQL is in the store"},
 	{"github.com/jackc/pgx", []string{"internal/store", "internal/storetest"}, "only the store knows the engine"},
 	{"modernc.org/sqlite", []string{"internal/store", "internal/storetest"}, "only the store knows the engine"},
