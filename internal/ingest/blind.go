@@ -26,9 +26,6 @@ func (u *Upload) continueBlind(ctx context.Context, s Store, project redoubt.Pro
 	}
 	scope := scopeOf(u, sightings)
 	b := blindSearch{upload: u, store: s, project: project, sightings: sightings, here: newBlindStanding(s, scope, u.rows, sightings)}
-	if err := b.here.continueFormer(ctx, sightings); err != nil {
-		return err
-	}
 	for _, g := range groups {
 		continued, err := b.continues(ctx, g)
 		if err != nil {
@@ -247,55 +244,6 @@ func (st *blindStanding) begin(g blindGroup, key redoubt.Digest) {
 				s.Finding.Identity = id
 			}
 		}
-	}
-}
-
-// continueFormer adds to what is alike the live findings of before it was stored what is,
-// where the report tells of as many of one rule, path and message, and each is as long as
-// it was.
-func (st *blindStanding) continueFormer(ctx context.Context, sightings []Sighting) error {
-	groups, order := map[redoubt.Digest]blindGroup{}, []redoubt.Digest{}
-	for i := range sightings {
-		one := &sightings[i]
-		if one.former == (redoubt.Digest{}) {
-			continue
-		}
-		if groups[one.former] == nil {
-			order = append(order, one.former)
-		}
-		groups[one.former] = append(groups[one.former], one)
-	}
-	for _, key := range order {
-		g := groups[key]
-		rows := st.former(g, key)
-		if len(rows) != len(g) {
-			continue
-		}
-		lengths, err := storedLengths(ctx, st.store, rows)
-		if err != nil {
-			return err
-		}
-		same := func(f *redoubt.Finding, one *Sighting) bool {
-			return lengths[f.ID] == lengthOf(one.Result) && (f.State == redoubt.Muted) == (one.Finding.State == redoubt.Muted)
-		}
-		if !slices.EqualFunc(rows, g, same) {
-			continue
-		}
-		for i, one := range g {
-			st.alike[likenessOf(&one.Finding)] = append(st.alike[likenessOf(&one.Finding)], rows[i])
-		}
-	}
-	return nil
-}
-
-// former lists the live findings that were numbered with a key.
-func (st *blindStanding) former(g blindGroup, key redoubt.Digest) (rows []*redoubt.Finding) {
-	for n := int64(0); ; n++ {
-		f := st.rows[redoubt.NumberedIdentity(g[0].Finding.Identity.Kind, key, n)]
-		if f == nil || !live(f.State) || f.EdgeHash != (redoubt.Digest{}) || f.Coverage == redoubt.CoverageMissed {
-			return rows
-		}
-		rows = append(rows, f)
 	}
 }
 

@@ -21,11 +21,10 @@ type Sighting struct {
 	// may not triage: whether it is muted is what is known of it, not what is said.
 	Proposed bool
 
-	known  bool           // by a memo: Result says no more than Finding does
-	blind  bool           // nothing is told of its code; EdgeHash is what it has in common with those like it
-	former redoubt.Digest // of what is blind: see observer.former
-	more   int            // further places of the same secret in the same file
-	links  *Links         // into another commit than the plan's; mostly nil
+	known bool   // by a memo: Result says no more than Finding does
+	blind bool   // nothing is told of its code; EdgeHash is what it has in common with those like it
+	more  int    // further places of the same secret in the same file
+	links *Links // into another commit than the plan's; mostly nil
 }
 
 // Observe turns the results of a report into sightings, ordered by position,
@@ -149,7 +148,7 @@ func (o *observer) add(r digestedResult) int {
 		return i
 	}
 	o.at[id] = len(o.sightings)
-	o.sightings = append(o.sightings, Sighting{Result: r.Result, Finding: o.row(r, id, code), blind: isBlind(r.Result), former: o.former(r.Result)})
+	o.sightings = append(o.sightings, Sighting{Result: r.Result, Finding: o.row(r, id, code), blind: isBlind(r.Result)})
 	return len(o.sightings) - 1
 }
 
@@ -157,7 +156,7 @@ func (o *observer) add(r digestedResult) int {
 // is muted or only in the history.
 func (o *observer) prefer(i int, r digestedResult) {
 	if s := &o.sightings[i]; rank(r.Result) < rank(s.Result) {
-		*s = Sighting{Result: r.Result, Finding: o.row(r, s.Finding.Identity, o.codeHash(r.Result)), more: s.more, blind: s.blind, former: s.former}
+		*s = Sighting{Result: r.Result, Finding: o.row(r, s.Finding.Identity, o.codeHash(r.Result)), more: s.more, blind: s.blind}
 	}
 }
 

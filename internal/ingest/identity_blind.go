@@ -42,15 +42,3 @@ func (o *observer) alike(r *redoubt.Result) redoubt.Digest {
 	}
 	return o.d.start("own 2 message").str(o.tool, r.Rule.Name, r.Path, normalMessage(r.Message), o.partOf).num(length).sum()
 }
-
-// former is the key of the identity that a blind result of a full scan had before blind
-// results were known by what stands; zero for any other.
-func (o *observer) former(r *redoubt.Result) redoubt.Digest {
-	switch {
-	case !isBlind(r) || o.partOf != "":
-		return redoubt.Digest{}
-	case isSecret(r):
-		return o.d.start("redacted 1").str(r.Rule.Name, r.Path).sum()
-	}
-	return o.d.start("own 1 message").str(o.tool, r.Rule.Name, r.Path, normalMessage(r.Message)).sum()
-}

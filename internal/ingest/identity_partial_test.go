@@ -123,7 +123,7 @@ func TestWhatDiffScansTold(t *testing.T) {
 		"on the primary branch":                  {{ref: main, want: ""}, {ref: main, calls: "a*", look: "diff", want: "a*"}, {ref: main, calls: "-a", want: "a*", live: 1}},
 		"on the primary branch, before any full": {{ref: main, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: main, calls: "e", want: "e"}},
 
-		"a diff scan after a full one, and one is put in": {{ref: main, want: ""}, {ref: dev, calls: "a*", want: "a*"}, {ref: dev, calls: "ea", sees: "e", look: "diff", want: "e"}},
+		"a diff scan after a full one, and one is put in": {{ref: main, want: ""}, {ref: dev, calls: "a*", want: "a*"}, {ref: dev, calls: "-ea", sees: "e", look: "diff", want: "e"}},
 		"a diff scan after a full one, the same":          {{ref: main, want: ""}, {ref: dev, calls: "a*", want: "a*"}, {ref: dev, calls: "-a", look: "diff", want: "a", live: 2}, {ref: dev, calls: "-a", want: "a*", live: 1}},
 	} {
 		t.Run(name, func(t *testing.T) { applySteps(t, steps) })
