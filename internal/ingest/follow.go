@@ -122,9 +122,10 @@ func (a *application) followAdvisories(ctx context.Context, before []redoubt.Fin
 // follower is one ref on its way to what the advisories say of it.
 type follower struct {
 	redoubt.Advised
-	s       Store
-	project redoubt.Project
-	plan    planner
+	s        Store
+	project  redoubt.Project
+	plan     planner
+	standing beside // keeps lineages apart
 	// repeating is the source whose findings stand for no match; empty for none.
 	repeating string
 

@@ -24,6 +24,7 @@ type shelf struct {
 	lineages map[string]*modelLineage               // by identity
 	born     int                                    // lineages
 	primary  string                                 // the branch that was scanned in full first
+	latest   map[string]string                      // what was sent last, by ref and source
 }
 
 type shelfRecord struct {
@@ -49,7 +50,7 @@ type shelfRow struct {
 }
 
 func newShelf() *shelf {
-	return &shelf{former: map[int][]int{}, locks: map[string]map[string]map[string][]int{}, lineages: map[string]*modelLineage{}}
+	return &shelf{latest: map[string]string{}, former: map[int][]int{}, locks: map[string]map[string]map[string][]int{}, lineages: map[string]*modelLineage{}}
 }
 
 // event does one line:
@@ -65,6 +66,9 @@ func newShelf() *shelf {
 func (s *shelf) event(line string) {
 	s.step++
 	word := strings.Fields(line)
+	if s.repeats(word) {
+		return
+	}
 	switch word[0] {
 	case "full":
 		s.locks[word[1]] = map[string]map[string][]int{}
@@ -95,6 +99,8 @@ func (s *shelf) event(line string) {
 		}
 	case "delete":
 		delete(s.locks, word[1])
+		delete(s.latest, word[1]+" lockfiles")
+		delete(s.latest, word[1]+" scanner")
 		for _, r := range s.rows {
 			if r.ref == word[1] {
 				r.leave(redoubt.StateRemoved, s.step)
@@ -110,6 +116,24 @@ func (s *shelf) event(line string) {
 	for _, r := range s.rows {
 		r.lineage.from = r.lineage.born
 	}
+}
+
+// repeats reports whether an upload is the last one of its source to the ref again, which
+// changes nothing.
+func (s *shelf) repeats(word []string) bool {
+	source := map[string]string{"full": " lockfiles", "diff": " lockfiles", "scan": " scanner", "part": " scanner"}[word[0]]
+	if source == "" {
+		return false
+	}
+	told := slices.Clone(word[2:])
+	if source == " scanner" {
+		slices.Sort(told)
+		told = slices.Compact(told)
+	}
+	said := fmt.Sprint(word[0], told)
+	again := s.latest[word[1]+source] == said
+	s.latest[word[1]+source] = said
+	return again
 }
 
 // lockfilesOf takes "full REF A x@1 | B y@2" apart.
@@ -222,30 +246,91 @@ func (s *shelf) names(group int) (all []string, shown string) {
 	return all, all[0]
 }
 
-// scan is the life of a scanner's findings: see semantics §5.
+// scan is the life of a scanner's findings: see semantics §5. What it names
+// otherwise than it did, and the advisories call the same, is the same finding.
 func (s *shelf) scan(ref string, told []string, full bool) {
+	now := s.standing()
+	is, fresh := s.recognise(ref, told, full)
+	var back, added []*shelfRow
 	for _, r := range s.rows {
-		if r.scanner && r.ref == ref && r.live() && !slices.Contains(told, r.place()) && full {
+		place, seen := is[r]
+		switch {
+		case seen:
+			r.call(place)
+			r.byFull = r.byFull || full
+			if !r.live() {
+				r.state, r.since, r.changed = redoubt.Unresolved, s.step, s.step
+				back = append(back, r)
+			}
+		case r.scanner && r.ref == ref && full:
 			r.leave(redoubt.Fixed, s.step)
 		}
 	}
-	slices.Sort(told)
-	for _, place := range slices.Compact(told) {
-		i := slices.IndexFunc(s.rows, func(r *shelfRow) bool { return r.scanner && r.ref == ref && r.place() == place })
-		if i >= 0 {
-			s.rows[i].byFull = s.rows[i].byFull || full
-			if r := s.rows[i]; !r.live() {
-				s.back(r, false)
-			}
-			continue
+	for _, place := range fresh {
+		r := &shelfRow{
+			serial: len(s.rows) + 1, scanner: true, byFull: full, ref: ref,
+			state: redoubt.Unresolved, since: s.step, lineage: s.lineages["scanner "+place],
 		}
-		part := strings.Split(place, "/")
-		s.add(&shelfRow{scanner: true, byFull: full, ref: ref, lock: part[0], pkg: part[1], vuln: part[2], version: 0}, "scanner "+place)
+		r.call(place)
+		s.rows, added = append(s.rows, r), append(added, r)
+	}
+	s.split(ref, true, full, now, added)
+	for _, r := range back {
+		s.back(r, false)
 	}
 }
 
+// recognise finds the rows that a report tells of: by what it calls them, else by
+// another name of their lineage. Of several that may be meant it is the live one, then
+// the one in the lockfile, then the oldest. It returns the places that are new, too.
+func (s *shelf) recognise(ref string, told []string, full bool) (is map[*shelfRow]string, fresh []string) {
+	is = map[*shelfRow]string{}
+	var others []string
+	slices.Sort(told)
+	for _, place := range slices.Compact(told) {
+		if i := slices.IndexFunc(s.rows, func(r *shelfRow) bool { return r.scanner && r.ref == ref && r.place() == place }); i >= 0 {
+			is[s.rows[i]] = place
+		} else {
+			others = append(others, place)
+		}
+	}
+	for _, place := range others {
+		var meant []*shelfRow
+		for _, r := range s.rows {
+			if r.scanner && r.ref == ref && is[r] == "" && r.lineage == s.lineages["scanner "+place] && (full || !r.live()) {
+				meant = append(meant, r)
+			}
+		}
+		slices.SortStableFunc(meant, func(a, b *shelfRow) int {
+			inLock := func(r *shelfRow) bool { return strings.HasPrefix(place, r.lock+"/") }
+			return cmp.Or(compareFlags(b.live(), a.live()), compareFlags(inLock(b), inLock(a)))
+		})
+		if len(meant) == 0 {
+			fresh = append(fresh, place)
+		} else {
+			is[meant[0]] = place
+		}
+	}
+	return is, fresh
+}
+
+// call has the scanner speak of a row as it does now.
+func (r *shelfRow) call(place string) {
+	part := strings.Split(place, "/")
+	r.lock, r.pkg, r.vuln = strings.Join(part[:len(part)-2], "/"), part[len(part)-2], part[len(part)-1]
+}
+
 func (r *shelfRow) place() string { return r.lock + "/" + r.pkg + "/" + r.vuln }
-func (r *shelfRow) live() bool    { return r.state == redoubt.Unresolved }
+
+// identity is under what a row is known on all refs.
+func (r *shelfRow) identity() string {
+	if r.scanner {
+		return "scanner " + r.place()
+	}
+	return shelfMatch{lock: r.lock, pkg: r.pkg}.identity(r.group)
+}
+
+func (r *shelfRow) live() bool { return r.state == redoubt.Unresolved }
 
 func (r *shelfRow) leave(state redoubt.State, step int) {
 	if r.state != redoubt.StateRemoved && (r.live() || state == redoubt.StateRemoved) {
@@ -260,13 +345,4 @@ func (s *shelf) back(r *shelfRow, handed bool) {
 	if l := r.lineage; !handed && (l.triage == redoubt.TriageReviewing || l.triage == redoubt.TriageFixing) {
 		l.triage, l.human = redoubt.TriageReopened, false
 	}
-}
-
-func (s *shelf) add(r *shelfRow, identity string) {
-	if s.lineages[identity] == nil {
-		s.born++
-		s.lineages[identity] = &modelLineage{born: s.born, from: s.born, triage: redoubt.TriageUntriaged}
-	}
-	r.serial, r.lineage, r.state, r.since = len(s.rows)+1, s.lineages[identity], redoubt.Unresolved, s.step
-	s.rows = append(s.rows, r)
 }

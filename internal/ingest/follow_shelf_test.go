@@ -21,6 +21,12 @@ func (m shelfMatch) identity(group int) string {
 	return fmt.Sprint("advisory ", group, " ", m.lock, "/", m.pkg)
 }
 
+// isOf reports whether a row of the advisories is of the match, or of a group that became
+// part of its.
+func (m shelfMatch) isOf(r *shelfRow, former []int) bool {
+	return r.lock == m.lock && r.pkg == m.pkg && (r.group == m.group || slices.Contains(former, r.group))
+}
+
 // matches lists what is affected on a ref by lockfile, package and group.
 func (s *shelf) matches(ref string) (out []shelfMatch) {
 	for _, lock := range slices.Sorted(maps.Keys(s.locks[ref])) {
@@ -47,15 +53,16 @@ func (s *shelf) affects(group int, pkg string, version int) bool {
 // follow brings the advisories' findings of a ref in line with what is known.
 func (s *shelf) follow(ref string) {
 	matches, now := s.matches(ref), s.standing()
+	then := s.expected(ref, matches)
 	over := map[string]*modelLineage{} // of matches without a row that go over to another lineage here
 	wanted := map[*shelfRow]shelfMatch{}
 	hidden, handed := map[*shelfRow]bool{}, map[*shelfRow]bool{}
 	var fresh []shelfMatch
 	var back []*shelfRow
 	for _, m := range matches {
-		row, renamed := s.oldest(ref, m)
+		row, renamed := s.oldest(ref, m, then)
 		said, alive, justGone := s.twins(ref, m)
-		s.unite(m, row, renamed, said, now, over)
+		s.unite(m, row, renamed, said, then, over)
 		switch {
 		case alive && row != nil:
 			hidden[row] = true
@@ -94,7 +101,7 @@ func (s *shelf) follow(ref string) {
 		}
 		s.rows, added = append(s.rows, r), append(added, r)
 	}
-	s.split(ref, now, added)
+	s.split(ref, false, true, now, added)
 	for _, r := range back {
 		s.back(r, handed[r])
 	}
@@ -102,10 +109,10 @@ func (s *shelf) follow(ref string) {
 
 // oldest finds the row of a match under its group or one that became part of
 // it. Of several the oldest stays; the others are removed and change places.
-func (s *shelf) oldest(ref string, m shelfMatch) (_ *shelfRow, renamed bool) {
+func (s *shelf) oldest(ref string, m shelfMatch, then []standing) (_ *shelfRow, renamed bool) {
 	var found []*shelfRow
 	for _, r := range s.rows {
-		if !r.scanner && r.ref == ref && r.lock == m.lock && r.pkg == m.pkg && (r.group == m.group || slices.Contains(s.former[m.group], r.group)) {
+		if !r.scanner && r.ref == ref && m.isOf(r, s.former[m.group]) {
 			found = append(found, r)
 		}
 	}
@@ -120,7 +127,9 @@ func (s *shelf) oldest(ref string, m shelfMatch) (_ *shelfRow, renamed bool) {
 		if other.group == m.group {
 			other.group = stays.group
 		}
-		s.join(stays.lineage, other.lineage)
+		if !apart(then, stays.lineage, other.lineage, true) {
+			s.join(stays.lineage, other.lineage)
+		}
 	}
 	renamed, stays.group = stays.group != m.group, m.group
 	return stays, renamed
@@ -142,7 +151,7 @@ func (s *shelf) twins(ref string, m shelfMatch) (twins []*shelfRow, alive, justG
 
 // unite makes one finding of a match, of the groups that became part of it, and
 // of the oldest of the scanner's rows, unless another of them is part of it.
-func (s *shelf) unite(m shelfMatch, row *shelfRow, renamed bool, twins []*shelfRow, now []standing, over map[string]*modelLineage) {
+func (s *shelf) unite(m shelfMatch, row *shelfRow, renamed bool, twins []*shelfRow, then []standing, over map[string]*modelLineage) {
 	var l *modelLineage
 	if row != nil {
 		l = row.lineage
@@ -153,7 +162,7 @@ func (s *shelf) unite(m shelfMatch, row *shelfRow, renamed bool, twins []*shelfR
 		case other == nil, row != nil && !renamed && group == m.group: // one of two is a copy
 		case l == nil:
 			l = other
-		case !apart(now, l, other, true):
+		case !apart(then, l, other, true):
 			s.join(l, other)
 			l = s.lineages[m.identity(group)]
 		}
@@ -162,10 +171,10 @@ func (s *shelf) unite(m shelfMatch, row *shelfRow, renamed bool, twins []*shelfR
 		switch {
 		case l == nil:
 			l = twins[0].lineage
-		case !apart(now, l, twins[0].lineage, true):
+		case !apart(then, l, twins[0].lineage, true):
 			s.join(l, twins[0].lineage)
 			l = twins[0].lineage
-		case slices.ContainsFunc(now, func(x standing) bool {
+		case slices.ContainsFunc(then, func(x standing) bool {
 			return !x.scanner && x.ref == twins[0].ref && x.lineage == twins[0].lineage && x.lock != m.lock
 		}):
 		case row != nil && !twins[0].live() && twins[0].changed != s.step: // it moved here since
@@ -195,12 +204,29 @@ func (s *shelf) standing() (out []standing) {
 	return out
 }
 
+// expected is what is live on all refs once a ref has the matches.
+func (s *shelf) expected(ref string, matches []shelfMatch) (out []standing) {
+	own := func(x standing) bool { return !x.scanner && x.ref == ref }
+	out = slices.DeleteFunc(s.standing(), own)
+	for _, m := range matches {
+		if _, alive, _ := s.twins(ref, m); alive {
+			continue
+		}
+		for _, r := range s.rows {
+			if !r.scanner && r.ref == ref && m.isOf(r, s.former[m.group]) {
+				out = append(out, standing{r, r.lock})
+			}
+		}
+	}
+	return out
+}
+
 // apart reports whether two lineages stand side by side on some ref, as a scan of all
 // saw it; in files, in two of them.
 func apart(now []standing, a, b *modelLineage, inFiles bool) bool {
 	for _, x := range now {
 		for _, y := range now {
-			if x.lineage == a && y.lineage == b && a != b && x.ref == y.ref && x.scanner == y.scanner && x.byFull && y.byFull && (!inFiles || x.lock != y.lock) {
+			if x.lineage == a && y.lineage == b && a != b && x.ref == y.ref && x.byFull && y.byFull && (inFiles && x.lock != y.lock || !inFiles && x.scanner == y.scanner) {
 				return true
 			}
 		}
@@ -208,65 +234,79 @@ func apart(now []standing, a, b *modelLineage, inFiles bool) bool {
 	return false
 }
 
-// split leaves a lineage one finding on a ref, or as many as the primary branch has
-// of it, but for several names of a package in one lockfile. What the primary
-// branch has stays, then the oldest. The others begin lineages.
-func (s *shelf) split(ref string, now []standing, added []*shelfRow) {
+// split leaves a lineage one finding of a source on a ref, or as many as the primary
+// branch has of it, but for several names of a package in one lockfile. What the primary
+// branch has stays, then the oldest. The others begin lineages, as do those that a report
+// of a part added where the primary branch has the lineage only elsewhere.
+func (s *shelf) split(ref string, scanner, full bool, now []standing, added []*shelfRow) {
+	primary := s.onPrimary(ref, scanner, now)
 	count := map[*modelLineage]int{}
-	crowds := map[*modelLineage][]*shelfRow{}
 	for _, r := range s.rows {
-		if !r.scanner && r.ref == ref && r.live() && r.lineage != nil {
-			crowds[r.lineage] = append(crowds[r.lineage], r)
+		if r.scanner == scanner && r.ref == ref && r.live() && r.lineage != nil {
 			count[r.lineage]++
 		}
 	}
-	var begin []*shelfRow
-	for _, l := range slices.SortedFunc(maps.Keys(crowds), func(a, b *modelLineage) int { return a.born - b.born }) {
-		primary := map[string]bool{}
-		for _, x := range now {
-			if !x.scanner && ref != s.main() && x.ref == s.main() && x.lineage == l {
-				primary[fmt.Sprint(x.group, x.lock, x.pkg)] = true
-			}
-		}
-		first := func(r *shelfRow) int {
-			if primary[fmt.Sprint(r.group, r.lock, r.pkg)] {
-				return 0
-			}
-			return 1
-		}
-		slices.SortStableFunc(crowds[l], func(a, b *shelfRow) int { return first(a) - first(b) })
-		kept, out := map[string]bool{}, 0
-		for i, r := range crowds[l] {
-			if kept[r.lock] {
-				continue
-			}
-			if i-out < max(1, len(primary)) {
-				kept[r.lock] = true
-				continue
-			}
-			out++
-			count[l]--
-			r.lineage = nil
-			if to := s.lineages[shelfMatch{lock: r.lock, pkg: r.pkg}.identity(r.group)]; to != nil && to != l && count[to] == 0 {
-				r.lineage = to
-				count[to]++
-			}
+	part := func(r *shelfRow) {
+		l := r.lineage
+		count[l]--
+		r.lineage = nil
+		if to := s.lineages[r.identity()]; to != nil && to != l && count[to] == 0 {
+			r.lineage = to
+			count[to]++
 		}
 	}
 	for _, r := range added {
-		if r.lineage == nil {
-			begin = append(begin, r)
+		elsewhere := func(x standing) bool { return x.lock != r.lock }
+		if all := primary[r.lineage]; !full && len(all) > 0 && !slices.ContainsFunc(all, func(x standing) bool { return !elsewhere(x) }) {
+			part(r)
 		}
 	}
+	crowds := map[*modelLineage][]*shelfRow{}
 	for _, r := range s.rows {
-		if r.lineage == nil && !slices.Contains(added, r) {
-			begin = append(begin, r)
+		if r.scanner == scanner && r.ref == ref && r.live() && r.lineage != nil && count[r.lineage] > 1 {
+			crowds[r.lineage] = append(crowds[r.lineage], r)
 		}
 	}
-	for _, r := range begin {
-		s.born++
-		r.lineage = &modelLineage{born: s.born, from: s.born, triage: redoubt.TriageUntriaged}
-		s.lineages[shelfMatch{lock: r.lock, pkg: r.pkg}.identity(r.group)] = r.lineage
+	for _, l := range slices.SortedFunc(maps.Keys(crowds), func(a, b *modelLineage) int { return a.born - b.born }) {
+		has := func(r *shelfRow) bool {
+			return slices.ContainsFunc(primary[l], func(x standing) bool { return x.identity() == r.identity() })
+		}
+		slices.SortStableFunc(crowds[l], func(a, b *shelfRow) int { return compareFlags(has(b), has(a)) })
+		kept, out := map[string]bool{}, 0
+		for i, r := range crowds[l] {
+			switch {
+			case kept[r.lock]:
+			case i-out < max(1, len(primary[l])):
+				kept[r.lock] = true
+			default:
+				out++
+				part(r)
+			}
+		}
+	}
+	s.begin(added)
+}
+
+// onPrimary has what the primary branch has of lineages by a source; nothing for that
+// branch itself.
+func (s *shelf) onPrimary(ref string, scanner bool, now []standing) map[*modelLineage][]standing {
+	out := map[*modelLineage][]standing{}
+	for _, x := range now {
+		if x.scanner == scanner && ref != s.main() && x.ref == s.main() {
+			out[x.lineage] = append(out[x.lineage], x)
+		}
+	}
+	return out
+}
+
+// begin begins a lineage for each row that is in none, those that are new first.
+func (s *shelf) begin(added []*shelfRow) {
+	for _, r := range slices.Concat(added, s.rows) {
+		if r.lineage == nil {
+			s.born++
+			r.lineage = &modelLineage{born: s.born, from: s.born, triage: redoubt.TriageUntriaged}
+			s.lineages[r.identity()] = r.lineage
+		}
 	}
 }
 

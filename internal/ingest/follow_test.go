@@ -101,6 +101,75 @@ var shelfHistories = []shelfHistory{
 		3 advisory main a.lock axios CVE-1@1 open L1
 		4 advisory main b.lock axios CVE-1@1 open L4
 		5 advisory dev a.lock axios CVE-1@1 open L4`},
+	{"the scanner calls it by another name, which is known of another ref: the same finding", `
+		scan dev a.lock/axios/GHSA-2
+		full main a.lock axios@1
+		scan main a.lock/axios/CVE-1
+		osv CVE-1=GHSA-2 axios 1-1
+		triage 2 ignored
+		full dev a.lock axios@1
+		scan main a.lock/axios/GHSA-2`, `
+		1 scanner dev a.lock axios GHSA-2 ignored L1
+		2 scanner main a.lock axios GHSA-2 ignored L1`},
+	{"a lockfile moves to where a scanner saw another finding: what main has side by side stays two", `
+		osv GHSA-2 axios 1-1
+		scan main a.lock/axios/GHSA-2 b.lock/axios/GHSA-2
+		scan dev b.lock/axios/GHSA-2
+		scan dev a.lock/axios/GHSA-2 b.lock/axios/CVE-1
+		full dev b.lock axios@1
+		scan dev a.lock/axios/CVE-1
+		triage 1 ignored
+		full dev a.lock axios@1`, `
+		1 scanner main a.lock axios GHSA-2 ignored L1
+		2 scanner main b.lock axios GHSA-2 open L2
+		3 scanner dev b.lock axios GHSA-2 fixed L2
+		4 scanner dev a.lock axios GHSA-2 fixed L1
+		5 scanner dev b.lock axios CVE-1 fixed L3
+		6 advisory dev a.lock axios GHSA-2@1 open L2
+		7 scanner dev a.lock axios CVE-1 open L4`},
+	{"groups prove one where a copy stands beside: the copy keeps what is decided on it", `
+		full main b.lock axios@1
+		full dev b.lock axios@1
+		osv CVE-1 axios 1-1
+		full main a.lock axios@1
+		full main a.lock axios@1 | b.lock axios@1
+		osv GHSA-2 axios 1-1
+		triage 3 ignored
+		osv CVE-1=GHSA-2 axios 1-1
+		osv CVE-1=GHSA-2 axios 1-2`, `
+		1 advisory dev b.lock axios CVE-1@1 open L1
+		2 advisory main a.lock axios CVE-1@1 open L1
+		3 advisory main b.lock axios CVE-1@1 ignored L2
+		4 advisory dev b.lock axios GHSA-2@1 removed L2
+		5 advisory main a.lock axios GHSA-2@1 removed L1
+		6 advisory main b.lock axios GHSA-2@1 removed L2`},
+	{"what a scanner's finding takes the place of keeps nothing apart", `
+		diff dev a.lock axios@1
+		osv CVE-1 axios 1-1
+		scan main a.lock/axios/CVE-1
+		full dev b.lock axios@1
+		part dev a.lock/axios/CVE-1
+		full main a.lock axios@1
+		full main
+		delete dev
+		full dev
+		full dev a.lock axios@1 | b.lock axios@1
+		scan dev b.lock/axios/CVE-1`, `
+		1 advisory dev b.lock axios CVE-1@1 removed L4
+		2 scanner main a.lock axios CVE-1 open L1
+		3 scanner dev a.lock axios CVE-1 removed L1
+		4 advisory dev a.lock axios CVE-1@1 open L1
+		5 scanner dev b.lock axios CVE-1 open L4`},
+	{"what leaves with its lockfile keeps nothing apart", `
+		full dev a.lock axios@1
+		scan main a.lock/axios/CVE-1
+		osv CVE-1 axios 1-1
+		full main b.lock axios@1
+		full dev b.lock axios@1
+		full main a.lock axios@1`, `
+		1 scanner main a.lock axios CVE-1 open L1
+		2 advisory dev b.lock axios CVE-1@1 open L1
+		3 advisory main b.lock axios CVE-1@1 fixed L1`},
 	{"several refs are one finding; triage shows on all, one is fixed alone", `
 		osv CVE-1 lodash 1-3
 		full main a.lock lodash@1

@@ -26,9 +26,6 @@ func (f *follower) loadBeside(ctx context.Context, stored Stored, rows []redoubt
 			matched[id], of[at[id]], of[stored.Known[id].ID] = true, true, true
 		}
 		delete(of, 0)
-		if id := f.sightings[i].Finding.Identity; at[id] == 0 && stored.Known[id].ID != 0 {
-			fresh[stored.Known[id].ID] = true
-		}
 		if !f.isCovered(f.sightings[i].Finding.Identity) {
 			for lineage := range of {
 				count[lineage]++
@@ -39,6 +36,9 @@ func (f *follower) loadBeside(ctx context.Context, stored Stored, rows []redoubt
 		}
 		if len(of) > 1 {
 			maps.Copy(lineages, of)
+		}
+		if id := f.sightings[i].Finding.Identity; at[id] == 0 && !f.isCovered(id) {
+			maps.Copy(fresh, of)
 		}
 	}
 	for i := range rows {
@@ -54,10 +54,17 @@ func (f *follower) loadBeside(ctx context.Context, stored Stored, rows []redoubt
 		}
 	}
 	if len(lineages) > 0 {
-		b.live, err = f.s.LiveOfLineages(ctx, f.project.ID, sortedKeys(lineages))
+		if b.live, err = f.s.LiveOfLineages(ctx, f.project.ID, sortedKeys(lineages)); err != nil {
+			return b, err
+		}
+		for lineage := range lineages {
+			if _, some := b.live[lineage]; !some {
+				b.live[lineage] = nil // it was asked about
+			}
+		}
 	}
 	b.linked = stored.Known
-	return b, err
+	return b, nil
 }
 
 // uniteLineages makes one lineage of what each match stands for: its finding, those of
@@ -71,6 +78,7 @@ func (f *follower) uniteLineages(ctx context.Context, rows []redoubt.Finding) ([
 	for i := range rows {
 		at[rows[i].Identity] = &rows[i]
 	}
+	f.standing = f.expected(at)
 	aside := map[int64]bool{}
 	for i := range f.Matches {
 		if err := ctx.Err(); err != nil {
@@ -87,6 +95,34 @@ func (f *follower) uniteLineages(ctx context.Context, rows []redoubt.Finding) ([
 		})
 	}
 	return slices.DeleteFunc(rows, func(r redoubt.Finding) bool { return aside[r.ID] }), nil
+}
+
+// expected is what stands of the lineages beside on all refs once this one has what the matches say: what leaves
+// it now keeps no two lineages apart.
+func (f *follower) expected(at map[redoubt.Identity]*redoubt.Finding) beside {
+	var d digester
+	out := beside{live: make(map[int64][]redoubt.Finding, len(f.plan.beside.live))}
+	for lineage, list := range f.plan.beside.live {
+		out.live[lineage] = slices.DeleteFunc(slices.Clone(list), func(g redoubt.Finding) bool {
+			return g.Ref == f.Ref && g.Source == redoubt.SourceAdvisories
+		})
+	}
+	for i := range f.Matches {
+		m := &f.Matches[i]
+		if f.isCovered(f.sightings[i].Finding.Identity) {
+			continue
+		}
+		for _, group := range append([]int64{m.Group}, m.Former...) {
+			row := at[d.advised(m, group)]
+			if row == nil {
+				continue
+			}
+			if list, asked := out.live[row.LineageID]; asked { // of others nothing is asked
+				out.live[row.LineageID] = append(list, *row)
+			}
+		}
+	}
+	return out
 }
 
 // adoptExisting finds the finding of a match under any of its groups. Of several the
@@ -125,7 +161,7 @@ func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding
 		if live(other.State) {
 			f.plan.changes.Items = append(f.plan.changes.Items, itemOf(&next, ItemRemoved))
 		}
-		f.plan.lineages.unite(stays.LineageID, other.LineageID)
+		f.uniteUnlessApart(stays.LineageID, other.LineageID)
 	}
 	if was != id {
 		stays.Identity, stays.Content = id, redoubt.Digest{} // its body tells the identity: written anew
@@ -192,7 +228,7 @@ func (f *follower) uniteTwins(i int, row *redoubt.Finding) {
 // are one as soon as they prove to be.
 func (f *follower) uniteUnlessApart(a, b int64) bool {
 	inFiles := func(f, g redoubt.Finding) bool { return f.Path != g.Path }
-	if f.plan.lineages.root(a) != f.plan.lineages.root(b) && f.plan.beside.together(f.members(a), f.members(b), inFiles) {
+	if f.plan.lineages.root(a) != f.plan.lineages.root(b) && f.standing.together(f.members(a), f.members(b), inFiles) {
 		return false
 	}
 	f.plan.lineages.unite(a, b)
@@ -202,7 +238,7 @@ func (f *follower) uniteUnlessApart(a, b int64) bool {
 // members are the lineages that one was made of, as far as their findings are known.
 func (f *follower) members(of int64) (out []int64) {
 	j := &f.plan.lineages
-	for id := range f.plan.beside.live {
+	for id := range f.standing.live {
 		if j.root(id) == j.root(of) {
 			out = append(out, id)
 		}
@@ -221,7 +257,7 @@ func (f *follower) speaks(row *redoubt.Finding, t redoubt.Subject) bool {
 // another lockfile, of which one here would be a copy.
 func (f *follower) isTaken(lineage int64, lockfile string) bool {
 	return slices.ContainsFunc(f.members(lineage), func(id int64) bool {
-		return slices.ContainsFunc(f.plan.beside.live[id], func(g redoubt.Finding) bool {
+		return slices.ContainsFunc(f.standing.live[id], func(g redoubt.Finding) bool {
 			return g.Ref == f.Ref && g.Source == redoubt.SourceAdvisories && g.Path != lockfile
 		})
 	})

@@ -20,27 +20,24 @@ type beside struct {
 // another ref looks like. A diff scan does not tell what is gone, so that what it
 // saw in a new place may be what it moved from the old one.
 func (b beside) apart(x, y int64) bool {
-	return b.together([]int64{x}, []int64{y}, func(f, g redoubt.Finding) bool { return true })
+	return b.together([]int64{x}, []int64{y}, func(f, g redoubt.Finding) bool { return f.Source == g.Source })
 }
 
-// stream is a source on a ref.
-type stream struct{ ref, source string }
-
-// together reports whether one source has findings on one ref of which one is in one
-// of the first lineages, the other in one of the second, both were seen by scans of
-// all, and something holds. It takes as long as both have findings.
+// together reports whether one ref has findings of which one is in one of the first
+// lineages, the other in one of the second, both were seen by scans of all, and
+// something holds. It takes as long as both have findings.
 func (b beside) together(xs, ys []int64, holds func(f, g redoubt.Finding) bool) bool {
-	at := map[stream][]redoubt.Finding{}
+	at := map[string][]redoubt.Finding{}
 	for _, x := range xs {
 		for _, f := range b.live[x] {
 			if f.SeenByFull {
-				at[stream{f.Ref, f.Source}] = append(at[stream{f.Ref, f.Source}], f)
+				at[f.Ref] = append(at[f.Ref], f)
 			}
 		}
 	}
 	for _, y := range ys {
 		for _, g := range b.live[y] {
-			if g.SeenByFull && slices.ContainsFunc(at[stream{g.Ref, g.Source}], func(f redoubt.Finding) bool { return holds(f, g) }) {
+			if g.SeenByFull && slices.ContainsFunc(at[g.Ref], func(f redoubt.Finding) bool { return holds(f, g) }) {
 				return true
 			}
 		}
