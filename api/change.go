@@ -8,7 +8,7 @@ import (
 // FindingChangesQuery asks for what changed.
 type FindingChangesQuery struct {
 	Cursor       string `query:"cursor" maxLength:"200" doc:"From the answer before; without it, and without updated_since, all findings that there are."`
-	UpdatedSince string `query:"updated_since" format:"date-time" doc:"Begin with what changed since this time by the server's clock, for who has no cursor yet; beside a cursor it is not looked at. Up to two minutes before come with it. A time that is still to come is an error." example:"2024-05-28T06:38:54Z"`
+	UpdatedSince string `query:"updated_since" format:"date-time" doc:"Begin with what changed since this time by the server's clock, for who has no cursor yet; beside a cursor it is not looked at. Some of what changed before comes with it. A time that is still to come is an error." example:"2024-05-28T06:38:54Z"`
 	Limit        int64  `query:"limit" minimum:"1" maximum:"3000" default:"1000" doc:"Findings of an answer at most, gone ones counted."`
 }
 

@@ -126,7 +126,7 @@ func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redo
 			return err
 		}
 		tx := newTx(q, d, d.CreatedAt, by)
-		tx.clock = s.now
+		s.atClock(tx, d.CreatedAt, d.CreatedAt)
 		tx.audit("deployment.create", subject("deployment", id), nil, deploymentImage{slug, name})
 		if err := tx.addDefaultPolicies(ctx); err != nil {
 			return err

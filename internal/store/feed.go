@@ -31,6 +31,9 @@ var feedTables = []struct {
 // redoubt.ErrNotFound.
 func (s *Store) Version(ctx context.Context, deploymentID int64) (version int64, err error) {
 	err = s.engine.ask(ctx, func(ctx context.Context) error { return s.version.QueryRowContext(ctx, deploymentID).Scan(&version) })
+	if err == nil {
+		s.seen.see(deploymentID, version, s.now())
+	}
 	return version, err
 }
 

@@ -56,6 +56,8 @@ type Store struct {
 	clock   func() time.Time
 	version *sql.Stmt // see Version
 
+	seen sightings
+
 	wide      sync.Mutex                        // held by the feed that several transactions read
 	committed func(deploymentID, version int64) // see OnCommit
 }

@@ -19,7 +19,8 @@ type Tx struct {
 	session    *session
 	deployment redoubt.Deployment
 	now        time.Time
-	clock      func() time.Time // nil in migrations from before times of changes were kept
+	clock      time.Time  // see Clock
+	seen       *sightings // nil in migrations, and of no deployment
 	actor      redoubt.Actor
 	runID      int64 // see WorkFor
 	changes    changes
@@ -51,8 +52,10 @@ func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Co
 		if err != nil {
 			return err
 		}
-		tx := newTx(q, d.Deployment, later(s.now(), d.committedAt), redoubt.Actor{})
+		now := s.now()
+		tx := newTx(q, d.Deployment, later(now, d.committedAt), redoubt.Actor{})
 		tx.before = d.committedAt
+		s.atClock(tx, now, d.committedAt)
 		return fn(announced(ctx), tx)
 	})
 }
@@ -83,17 +86,33 @@ func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor
 		if err != nil {
 			return err
 		}
-		tx = newTx(q, d.Deployment, later(s.now(), d.committedAt.Add(time.Microsecond)), by)
-		tx.notified, tx.clock = d.notified, s.now
+		tx = s.writer(q, d, by)
+		tx.notified = d.notified
 		if err := fn(announced(ctx), tx); err != nil || !q.wrote {
 			return err
 		}
 		return tx.finish(ctx)
 	})
-	if err == nil && len(tx.changes) > 0 && s.committed != nil {
-		s.committed(deploymentID, tx.nextVersion())
+	if err == nil && len(tx.changes) > 0 {
+		s.seen.see(deploymentID, tx.nextVersion(), s.now())
+		if s.committed != nil {
+			s.committed(deploymentID, tx.nextVersion())
+		}
 	}
 	return err
+}
+
+// writer begins work on a deployment whose row was locked.
+func (s *Store) writer(q *session, d tenant, by redoubt.Actor) *Tx {
+	now := s.now()
+	tx := newTx(q, d.Deployment, later(now, d.committedAt.Add(time.Microsecond)), by)
+	s.atClock(tx, now, d.committedAt)
+	return tx
+}
+
+// atClock tells a transaction that has read its deployment what time it was then.
+func (s *Store) atClock(tx *Tx, now, committed time.Time) {
+	tx.seen, tx.clock = &s.seen, s.seen.clock(now, committed)
 }
 
 func later(a, b time.Time) time.Time {
@@ -220,9 +239,9 @@ func (tx *Tx) finish(ctx context.Context) error {
 		if err := tx.writeChanges(ctx, version); err != nil {
 			return fmt.Errorf("write the change feed: %w", err)
 		}
-		if tx.clock != nil {
-			if err := tx.noteChangeTime(ctx, later(tx.clock(), tx.now)); err != nil {
-				return fmt.Errorf("write when the change came: %w", err)
+		if tx.seen != nil {
+			if err := tx.noteChangeTime(ctx); err != nil {
+				return fmt.Errorf("write when changes came: %w", err)
 			}
 		}
 	}

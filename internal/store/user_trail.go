@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -72,8 +71,7 @@ func (s *Store) lockAll(ctx context.Context, q *session, ids []int64, by redoubt
 		if err != nil {
 			return nil, err
 		}
-		txs[i] = newTx(q, d.Deployment, later(s.now(), d.committedAt.Add(time.Microsecond)), by)
-		txs[i].clock = s.now
+		txs[i] = s.writer(q, d, by)
 	}
 	return txs, nil
 }
