@@ -40,6 +40,9 @@ func (v *View) Affected(c *redoubt.ChangeSet) Affected {
 	return Affected{ids}
 }
 
+// Size is how many bytes they take.
+func (a Affected) Size() int { return int(a.ids.GetSizeInBytes()) }
+
 // After returns the ids behind one, ascending: at most limit of them.
 func (a Affected) After(id int64, limit int) []int64 {
 	if id >= math.MaxUint32 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/index"
 )
 
 // follower keeps what the feed of changes tells.
@@ -220,30 +221,105 @@ func TestAFindingThatCameAndWentIsToldByTime(t *testing.T) {
 }
 
 // TestRoundsAreRememberedAndForgotten: a round is told the same whether what changed in it
-// is remembered or read again.
+// is remembered or read again, and nothing is remembered of one that is over.
 func TestRoundsAreRememberedAndForgotten(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 3, 5, 7}, "b.py": {1, 3, 5}})
-	first, err := h.client.FindingChanges(t.Context(), "acme", api.FindingChangesQuery{Limit: 3})
+	ask := func(cursor string) *api.FindingChangesResponse {
+		t.Helper()
+		a, err := h.client.FindingChanges(t.Context(), "acme", api.FindingChangesQuery{Cursor: cursor, Limit: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	first := ask("")
+	kept := ask(first.Cursor)
+	if h.server.rounds.count() != 1 {
+		t.Fatalf("%d rounds", h.server.rounds.count())
+	}
+	h.server.rounds.forget(h.server.rounds.of[h.deployment.ID].all[0].roundKey)
+	read := ask(first.Cursor)
+	if diff := cmp.Diff(kept, read); diff != "" {
+		t.Errorf("(-kept +read):\n%s", diff)
+	}
+	if last := ask(read.Cursor); last.HasMore || h.server.rounds.count() != 0 || h.server.rounds.size != 0 {
+		t.Errorf("after the last answer %d rounds of %d bytes are kept, and there is more: %t", h.server.rounds.count(), h.server.rounds.size, last.HasMore)
+	}
+}
+
+func (r *rounds) count() (n int) {
+	for _, d := range r.of {
+		n += len(d.all)
+	}
+	return n
+}
+
+// ofBytes are findings that take about so many bytes of memory.
+func (h *harness) ofBytes(n int) index.Affected {
+	h.t.Helper()
+	view, err := h.server.Index.Deployment(h.t.Context(), h.deployment.ID)
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
-	kept, err := h.client.FindingChanges(t.Context(), "acme", api.FindingChangesQuery{Cursor: first.Cursor, Limit: 3})
-	if err != nil || len(h.server.rounds.all) != 1 {
-		t.Fatalf("%v, %d rounds", err, len(h.server.rounds.all))
+	var set redoubt.ChangeSet
+	for id := range int64(n / 2) { // two bytes for each that has no neighbour
+		set.Findings = append(set.Findings, redoubt.IDRun{id * 64, 0})
 	}
-	for i := range int64(2 * roundsKept) {
-		h.server.rounds.keep(roundKey{h.deployment.ID, 1, i}, h.server.rounds.all[0].affected)
+	a := view.Affected(&set)
+	if size := a.Size(); size < n || size > n+n/4 {
+		h.t.Fatalf("made %d bytes of findings, not %d", size, n)
 	}
-	if _, known := h.server.rounds.find(roundKey{h.deployment.ID, 1, 0}); known || len(h.server.rounds.all) != roundsKept {
-		t.Errorf("the oldest round is known: %t; of %d", known, len(h.server.rounds.all))
+	return a
+}
+
+// TestManyFollowers: rounds of a hundred followers are remembered together, and a deployment
+// that has too many, or too large ones, loses its own that were used least recently.
+func TestManyFollowers(t *testing.T) {
+	h := newHarness(t)
+	const most = 8 << 20
+	r := rounds{most: most}
+	small, large := h.ofBytes(1000), h.ofBytes(most/16)
+	known := func(deployment, until int64) bool {
+		_, ok := r.find(roundKey{deployment, 1, until})
+		return ok
 	}
-	read, err := h.client.FindingChanges(t.Context(), "acme", api.FindingChangesQuery{Cursor: first.Cursor, Limit: 3})
-	if diff := cmp.Diff(kept, read); err != nil || diff != "" {
-		t.Errorf("%v (-kept +read):\n%s", err, diff)
+	for until := range int64(100) {
+		r.keep(roundKey{1, 1, until}, small)
 	}
-	last, err := h.client.FindingChanges(t.Context(), "acme", api.FindingChangesQuery{Cursor: read.Cursor, Limit: 3})
-	if err != nil || last.HasMore || len(h.server.rounds.all) != roundsKept-1 {
-		t.Errorf("%v; after the last answer %d rounds are kept, and there is more: %t", err, len(h.server.rounds.all), last.HasMore)
+	for until := range int64(100) {
+		if !known(1, until) {
+			t.Fatalf("the round of follower %d is forgotten", until)
+		}
+	}
+	for until := range int64(50) {
+		r.keep(roundKey{2, 1, until}, large)
+		known(2, 0) // somebody goes on with it all the time
+	}
+	if n := len(r.of[2].all); n < 2 || n > 4 || r.of[2].size > most/4 || !known(2, 0) || !known(2, 49) || known(2, 1) {
+		t.Errorf("of the deployment with large rounds %d are kept, %d bytes", n, r.of[2].size)
+	}
+	for deployment := range int64(20) {
+		for until := range int64(3) {
+			r.keep(roundKey{10 + deployment, 1, until}, large)
+		}
+	}
+	if r.size > most || r.size < most/2 {
+		t.Errorf("%d bytes are kept", r.size)
+	}
+	for until := range int64(100) {
+		if !known(1, until) {
+			t.Fatalf("others pushed out follower %d of a deployment that takes little", until)
+		}
+	}
+	for deployment := range int64(20) {
+		if !known(10+deployment, 2) && deployment > 10 {
+			t.Errorf("deployment %d, which came last, lost its last round", deployment)
+		}
+	}
+	r = rounds{most: most}
+	r.keep(roundKey{3, 1, 1}, h.ofBytes(most/2))
+	if !known(3, 1) {
+		t.Error("a round that takes more than a deployment may is not kept at all")
 	}
 }

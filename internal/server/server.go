@@ -120,6 +120,7 @@ func New(c Config) (*Server, error) {
 		auth:    auth.New(c.Store, c.Clock),
 		intake:  edge.Intake{Each: c.Limits.Upload, All: c.Limits.Intake},
 		metrics: newMetrics(c.Store, c.Index, c.Version),
+		rounds:  rounds{most: roundsKept},
 	}
 	s.callers = edge.NewCallers(s.auth, c.Limits.Rate, c.Limits.Burst, c.Clock)
 	for _, collector := range c.Collectors {
