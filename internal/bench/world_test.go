@@ -46,6 +46,8 @@ func BenchmarkDeployment(b *testing.B) {
 			w.fill(n)
 			b.Run("page", func(b *testing.B) { benchPages(b, w) })
 			b.Run("gzip", func(b *testing.B) { benchGzip(b, w) })
+			b.Run("changes", func(b *testing.B) { benchChanges(b, w) })
+			b.Run("export", func(b *testing.B) { benchExport(b, w) })
 			b.Run("write", func(b *testing.B) { benchWriting(b, w) })
 			b.Run("load", func(b *testing.B) { benchLoad(b, w) })
 			b.Run("dependencies", func(b *testing.B) { benchDependencies(b, w) })

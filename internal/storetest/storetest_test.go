@@ -38,3 +38,26 @@ func TestFreshStoresHoldTheNoiseAndNothingElse(t *testing.T) {
 		})
 	}
 }
+
+// TestOpenTransactions: a reader that has begun is seen, and none once it is over.
+func TestOpenTransactions(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			c := storetest.Database(t, engine, storetest.NewClock())
+			s := storetest.Open(t, c)
+			d := storetest.Deployment(t, s)
+			err := s.View(t.Context(), d.ID, func(ctx context.Context, _ *store.Tx) error {
+				if _, err := s.CreateDeployment(ctx, "beside", "", storetest.Actor); err != nil {
+					return err
+				}
+				if n := storetest.OpenTransactions(t, c); n != 1 {
+					t.Errorf("%d while one reads", n)
+				}
+				return nil
+			})
+			if n := storetest.OpenTransactions(t, c); err != nil || n != 0 {
+				t.Errorf("%d, %v when it is over", n, err)
+			}
+		})
+	}
+}
