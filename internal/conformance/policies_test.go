@@ -126,6 +126,10 @@ func TestRuleModes(t *testing.T) {
 		if a := s.send(t, request{method: "PUT", path: path, body: object{"rulePath": rule, "policyMode": "MODE_DISABLED"}}); !strings.Contains(string(a.body), "taken out of the policy") {
 			t.Errorf("MODE_DISABLED is answered with %s", a.body)
 		}
+		listed := get[api.ListPolicyRulesResponse](t, s, path).Rules
+		if i := slices.IndexFunc(listed, func(r api.PolicyRule) bool { return r.Path == rule }); i < 0 || listed[i].PolicyMode != "MODE_MONITOR" {
+			t.Errorf("what was refused changed the rules to %+v", listed)
+		}
 		refused(t, s.send(t, request{method: "PUT", path: path, body: object{"rulePath": "nobody.knows", "policyMode": "MODE_BLOCK"}}), 404, api.CodeNotFound)
 	})
 }

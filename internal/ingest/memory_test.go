@@ -388,6 +388,9 @@ func (m *memory) AddEvents(_ context.Context, events []redoubt.FindingEvent) err
 	return nil
 }
 
+// PartTickets has nothing to do: no ticket is kept.
+func (m *memory) PartTickets(context.Context, []int64) error { return nil }
+
 func (m *memory) UpdateTriage(_ context.Context, events []redoubt.TriageEvent) error {
 	m.writes++
 	for _, e := range events {

@@ -277,6 +277,14 @@ func (p *planner) addCopied(e, stays entry) {
 	p.changes.Copied = append(p.changes.Copied, c)
 }
 
+// copies are the stored findings that left their lineage as copies.
+func (c *Changes) copies() (ids []int64) {
+	for _, one := range c.Copied {
+		ids = append(ids, one.event.FindingID)
+	}
+	return ids
+}
+
 // copiedEvents are the events of copies, once what is added has its ids.
 func (c *Changes) copiedEvents(ids []int64) (out []redoubt.FindingEvent, err error) {
 	for _, one := range c.Copied {

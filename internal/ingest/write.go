@@ -25,6 +25,7 @@ func (a *application) write(ctx context.Context, c Changes) error {
 		},
 		func() error { return unlessEmpty(ctx, c.Updated, a.s.UpdateFindings) },
 		func() error { return unlessEmpty(ctx, c.Added, a.s.AddFindings) },
+		func() error { return unlessEmpty(ctx, c.copies(), a.s.PartTickets) },
 		func() error { return unlessEmpty(ctx, c.Events, a.s.AddEvents) },
 		func() error { return unlessEmpty(ctx, c.Triage, a.s.UpdateTriage) },
 		func() error {
@@ -79,6 +80,7 @@ func (a *application) number(ctx context.Context, c *Changes) (err error) {
 	a.s.Ahead(ctx, func(ctx context.Context) {
 		_, _ = a.s.NewLineageIDs(ctx, len(c.Lineages))
 		_ = a.s.UpdateFindings(ctx, c.Updated)
+		_ = a.s.PartTickets(ctx, c.copies())
 		_ = a.s.AddEvents(ctx, make([]redoubt.FindingEvent, len(c.Events)+len(c.Precedents)))
 	})
 	if len(c.Added) > 0 {

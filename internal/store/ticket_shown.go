@@ -152,6 +152,35 @@ func (m *projectMerge) mergeTickets(ctx context.Context) error {
 	return err
 }
 
+// PartTickets has tickets that were linked to findings which left their lineage name ones
+// that stayed, and what is linked show that. The ticket stays with the lineage.
+func (tx *Tx) PartTickets(ctx context.Context, findings []int64) error {
+	if len(findings) == 0 {
+		return nil
+	}
+	var tickets, lineages []int64
+	in, arg := tx.in("finding_id", 2, findings)
+	err := each(ctx, tx, func(r row) error {
+		var ticket, lineage int64
+		err := r.Scan(&ticket, &lineage)
+		tickets, lineages = append(tickets, ticket), append(lineages, lineage)
+		return err
+	}, `SELECT ticket_id, lineage_id FROM ticket_finding WHERE deployment_id = $1 AND `+in, arg)
+	if err != nil {
+		return err
+	}
+	for _, lineage := range lineages {
+		err := tx.write(ctx, `UPDATE ticket_finding SET finding_id = COALESCE((SELECT MIN(f.id) FROM finding f WHERE f.deployment_id = $1 AND f.lineage_id = $2), finding_id)
+			WHERE deployment_id = $1 AND lineage_id = $2`, lineage)
+		if err != nil {
+			return err
+		}
+	}
+	slices.Sort(tickets)
+	_, err = tx.ShowTickets(ctx, slices.Compact(tickets))
+	return err
+}
+
 // checkTickets holds that findings show the tickets that they are linked to, and no others.
 func (tx *Tx) checkTickets(ctx context.Context) (faults []string, err error) {
 	linked := map[int64]int64{}
