@@ -293,6 +293,31 @@ func (c *Client) UpdatePolicy(ctx context.Context, deployment, policyID string, 
 	return answer[UpdatePolicyResponse](ctx, c, call{method: http.MethodPut, path: path(deployment, "policies", policyID), body: r}, options...)
 }
 
+// CreatePolicy makes a policy without rules.
+func (c *Client) CreatePolicy(ctx context.Context, deployment string, r CreatePolicyRequest, options ...Option) (*PolicyChangeResponse, error) {
+	return answer[PolicyChangeResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "policies"), body: r}, options...)
+}
+
+// DeletePolicy drops a policy that is not the default one of its product.
+func (c *Client) DeletePolicy(ctx context.Context, deployment, policyID string, options ...Option) (*PolicyChangeResponse, error) {
+	return answer[PolicyChangeResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "policies", policyID)}, options...)
+}
+
+// GetPolicySettings answers what a policy is for, and what it leaves out.
+func (c *Client) GetPolicySettings(ctx context.Context, deployment, policyID string) (*PolicySettingsResponse, error) {
+	return answer[PolicySettingsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "settings")})
+}
+
+// SetPolicySettings replaces them.
+func (c *Client) SetPolicySettings(ctx context.Context, deployment, policyID string, r SetPolicySettingsRequest, options ...Option) (*PolicyChangeResponse, error) {
+	return answer[PolicyChangeResponse](ctx, c, call{method: http.MethodPut, path: path(deployment, "policies", policyID, "settings"), body: r}, options...)
+}
+
+// PreviewPolicy tells what a change of a policy would do.
+func (c *Client) PreviewPolicy(ctx context.Context, deployment, policyID string, r PreviewPolicyRequest) (*PolicyImpact, error) {
+	return answer[PolicyImpact](ctx, c, call{method: http.MethodPost, path: path(deployment, "policies", policyID, "preview"), body: r})
+}
+
 // GetDueDays answers how many days a policy gives findings.
 func (c *Client) GetDueDays(ctx context.Context, deployment, policyID string) (*DueDaysResponse, error) {
 	return answer[DueDaysResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "due-days")})

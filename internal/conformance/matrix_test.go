@@ -95,6 +95,11 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"listPolicyRules":   {ours: map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SAST")}},
 		"updatePolicy":      {ours: map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SAST")}, body: object{"rulePath": w.ruleOnly(t), "policyMode": "MODE_MONITOR"}},
 
+		"createPolicy":          {body: object{"name": "made", "product": "sast"}},
+		"deletePolicy":          {ours: map[string]string{"policyId": w.policyOnly(t)}},
+		"getPolicySettings":     {ours: chain},
+		"setPolicySettings":     {ours: chain, body: object{"name": "Supply chain"}},
+		"previewPolicy":         {ours: chain, body: object{"block_all": true}},
 		"getDueDays":            {ours: chain},
 		"setDueDays":            {ours: chain, body: object{"critical": 7}},
 		"listPolicyConditions":  {ours: chain},

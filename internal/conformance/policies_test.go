@@ -133,3 +133,80 @@ func TestRuleModes(t *testing.T) {
 		refused(t, s.send(t, request{method: "PUT", path: path, body: object{"rulePath": "nobody.knows", "policyMode": "MODE_BLOCK"}}), 404, api.CodeNotFound)
 	})
 }
+
+// policyOnly is a policy that may go.
+func (s *site) policyOnly(t testing.TB) string {
+	t.Helper()
+	policies := get[api.ListPoliciesResponse](t, s, "policies").Policies
+	return post[api.PolicyChangeResponse](t, s, "policies", object{"name": fmt.Sprintf("Only %d", len(policies)), "product": "sast"}).Policy.ID
+}
+
+// TestPoliciesByAPI makes, previews, changes and deletes policies: what a preview says is
+// what the gate then does.
+func TestPoliciesByAPI(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
+		s.depend(t, "main", "4.17.21")
+		s.depend(t, "topic", "4.17.20")
+		made := post[api.PolicyChangeResponse](t, s, "policies", object{"name": "Card payments", "product": "sca", "projects": []string{"other/*"}})
+		id, path := made.Policy.ID, "policies/"+made.Policy.ID
+		if made.Policy.Slug != "card-payments" || made.Policy.IsDefault || made.Policy.ProductType != "PRODUCT_TYPE_SCA" || !slices.Equal(made.Settings.Projects, []string{"other/*"}) {
+			t.Errorf("made %+v", made)
+		}
+		if _, err := s.api().CreatePolicyCondition(t.Context(), s.deployment.Slug, id, api.CreatePolicyConditionRequest{Mode: "block", Severity: "high"}); err != nil {
+			t.Fatal(err)
+		}
+		wider := object{"name": "Payments", "projects": []string{"acme/*"}, "tags": []string{}, "excludes": []string{"vendor/"}, "block_all": false}
+		preview := post[api.PolicyImpact](t, s, path+"/preview", object{"projects": []string{"acme/*"}, "excludes": []string{"vendor/"}})
+		if preview.Projects != 1 || preview.ProjectsNow != 0 || preview.Blocking != 1 || preview.BlockingNow != 0 || preview.Builds != 1 || preview.Branches != 2 ||
+			len(preview.Changed) != 1 || preview.Changed[0] != (api.ChangedBranch{Project: "acme/shop", Ref: "refs/heads/topic", Blocking: 1}) || preview.Partial {
+			t.Errorf("the preview says %+v", preview)
+		}
+		if got := s.depend(t, "topic", "4.17.20"); got.Blocked {
+			t.Error("a preview changes the gate")
+		}
+		before := s.send(t, request{method: "GET", path: path + "/settings"})
+		set := func(tag string) answer {
+			return s.send(t, request{method: "PUT", path: path + "/settings", body: wider, header: map[string]string{"If-Match": tag}})
+		}
+		refused(t, set(`"another"`), 409, api.CodeConflict)
+		if a := set(before.header.Get("ETag")); a.status != 200 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		if got := get[api.PolicySettingsResponse](t, s, path+"/settings"); got.Policy.Name != "Payments" || got.Policy.Slug != "card-payments" ||
+			!slices.Equal(got.Settings.Projects, []string{"acme/*"}) || !slices.Equal(got.Settings.Excludes, []string{"vendor/"}) {
+			t.Errorf("set %+v", got)
+		}
+		if got := s.depend(t, "topic", "4.17.20"); !got.Blocked {
+			t.Error("the gate does not do what the preview said")
+		}
+		for _, c := range []struct {
+			method, path string
+			body         object
+			want         []string
+		}{
+			{"POST", "policies", object{"name": " x", "product": "sast"}, []string{"body.name"}},
+			{"POST", "policies", object{"name": "x", "product": "none"}, []string{"body.product"}},
+			{"POST", "policies", object{"name": "x", "product": "sast", "slug": "semgrep-rule-lints"}, []string{"body.slug"}},
+			{"POST", "policies", object{"name": "x", "product": "sast", "projects": []string{""}, "excludes": []string{"!x"}}, []string{"body.excludes", "body.projects"}},
+			{"PUT", path + "/settings", object{"name": "x", "project": []string{"acme/*"}}, []string{"body.project"}},
+			{"POST", path + "/preview", object{"excludes": []string{"!x"}}, []string{"body.excludes"}},
+		} {
+			invalid(t, s.send(t, request{method: c.method, path: c.path, body: c.body}), c.want...)
+		}
+		refused(t, s.send(t, request{method: "POST", path: "policies", body: object{"name": "Card payments", "product": "sast"}}), 409, api.CodeConflict)
+		code := (&world{site: s}).policyID(t, "PRODUCT_TYPE_SAST")
+		refused(t, s.send(t, request{method: "DELETE", path: "policies/" + code}), 409, api.CodeConflict)
+		invalid(t, s.send(t, request{method: "PUT", path: "policies/" + code + "/settings", body: object{"name": "Code", "tags": []string{"pci"}}}), "body.scope")
+		if end := post[api.PolicyImpact](t, s, path+"/preview", object{"deleted": true}); end.BlockingNow != 1 || end.Blocking != 0 || end.Projects != 0 || end.ProjectsNow != 1 {
+			t.Errorf("of its end the preview says %+v", end)
+		}
+		if gone, err := s.api().DeletePolicy(t.Context(), s.deployment.Slug, id); err != nil || gone.Policy.ID != id {
+			t.Errorf("%+v, %v", gone, err)
+		}
+		refused(t, s.send(t, request{method: "GET", path: path + "/settings"}), 404, api.CodeNotFound)
+		if got := s.depend(t, "topic", "4.17.20"); got.Blocked {
+			t.Error("a deleted policy blocks")
+		}
+	})
+}

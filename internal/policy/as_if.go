@@ -18,7 +18,7 @@ type AsIf struct {
 // ServedRules are those that scanners are given, in the modes that they would have.
 func (a AsIf) ServedRules(ctx context.Context) ([]redoubt.ServedRule, error) {
 	list, err := a.GateStorage.ServedRules(ctx)
-	changed := a.changed()
+	list, changed := slices.Clone(list), a.changed()
 	for i := range list {
 		if changed[list[i].ID] {
 			list[i].Mode = a.Mode
@@ -31,7 +31,7 @@ func (a AsIf) ServedRules(ctx context.Context) ([]redoubt.ServedRule, error) {
 func (a AsIf) BlockingRules(ctx context.Context) ([]redoubt.PolicyRule, error) {
 	list, err := a.GateStorage.BlockingRules(ctx)
 	changed := a.changed()
-	list = slices.DeleteFunc(list, func(r redoubt.PolicyRule) bool { return changed[r.ID] })
+	list = slices.DeleteFunc(slices.Clone(list), func(r redoubt.PolicyRule) bool { return changed[r.ID] })
 	if a.Mode == redoubt.ModeBlock {
 		for _, r := range a.Rules {
 			r.Mode = a.Mode
@@ -47,4 +47,16 @@ func (a AsIf) changed() map[int64]bool {
 		ids[r.ID] = true
 	}
 	return ids
+}
+
+// Changed is the question about another mode for these rules of a policy.
+func (a AsIf) Changed(p redoubt.Policy) Change {
+	names := map[string]bool{}
+	for _, r := range a.Rules {
+		names[r.Rule.Name] = true
+	}
+	return Change{Product: p.Product, Scopes: []redoubt.PolicyScope{p.Scope}, Rules: names, As: func(s GateStorage) GateStorage {
+		a.GateStorage = s
+		return a
+	}}
 }

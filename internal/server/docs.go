@@ -94,6 +94,13 @@ var described = map[string]routeDoc{
 
 	"updatePolicy": {"Set the mode of a rule", "Decides what the findings of a rule do to a build, in this policy, from the next build on. Rules are taken out of a policy on its page or by `redoubt policy`, not by a mode. A token that is bound to projects may not."},
 
+	"createPolicy":      {"Create a policy", "Makes a policy of a product for some projects or all, without rules. It holds from the next build on. A token that is bound to projects may not."},
+	"deletePolicy":      {"Delete a policy", "Drops a policy with its list of rules, its conditions and days. The next full scan removes the findings of rules that no other policy of a project has. The default policy of a product stays. A token that is bound to projects may not."},
+	"getPolicySettings": {"Get the settings of a policy", "Which projects it is for, which paths it leaves out, and whether it blocks on what the primary branch has. A token that is bound to projects sees of the globs and tags those that fit one of its projects."},
+	"setPolicySettings": {"Set the settings of a policy", "Replaces name, projects, tags, paths left out and what is blocked on; rules, conditions and days stay. Open findings on paths that it now leaves out become removed. A token that is bound to projects may not."},
+	"previewPolicy": {"Preview a change of a policy", "What other settings, or deleting it, would change, by what is open on the branches of its projects that were scanned in the last 30 days: the gate judges each as if its scan ran again. " +
+		"At most 300 branches and 100,000 findings are read. Nothing is changed. A token that is bound to projects may not."},
+
 	"getDueDays": {"Get the due days of a policy", "How many days people have to fix the findings that the policy is for, by severity. Of several policies of a project and product, the one that gives a finding the fewest counts."},
 	"setDueDays": {"Set the due days of a policy", "Replaces how many days people have. Due dates are counted anew at once: none is stored. A token that is bound to projects may not."},
 

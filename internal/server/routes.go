@@ -101,16 +101,27 @@ func Routes() []Route {
 		{edge.Row(get, byID+"/scans/{scanId}/snippets", Upload, viewer, reads, byProject), "listSnippets", "scans", beyond(view((*call).listSnippets))},
 		{edge.Row(post, byID+"/scans/{scanId}/snippets", Upload, triager, writes, byProject), "putSnippets", "scans", beyond(update((*call).putSnippets))},
 		{edge.Row(post, byID+"/imports", Upload, triager, writes, byName), "importReports", "scans", beyond(keyed(plain((*call).importReports)))},
+	}, slices.Concat(policyRoutes(), savedViewRoutes(), decisionRoutes(), managedRoutes(), notificationRoutes())...)
+}
 
+// policyRoutes are the rows about policies.
+func policyRoutes() []Route {
+	const one = byID + "/policies/{policyId}"
+	return []Route{
 		{edge.Row(get, byID+"/policies", WebAPI, viewer, reads, filtered), "listPolicies", "policies", listed((*call).listPolicies)},
-		{edge.Row(get, byID+"/policies/{policyId}", WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", listed((*call).listPolicyRules)},
-		{edge.Row(put, byID+"/policies/{policyId}", WebAPI, admin, writes, refused), "updatePolicy", "policies", update((*call).updatePolicy)},
-		{edge.Row(get, byID+"/policies/{policyId}/due-days", WebAPI, viewer, reads, filtered), "getDueDays", "policies", beyond(view((*call).getDueDays))},
-		{edge.Row(put, byID+"/policies/{policyId}/due-days", WebAPI, admin, writes, refused), "setDueDays", "policies", beyond(update((*call).setDueDays))},
-		{edge.Row(get, byID+"/policies/{policyId}/conditions", WebAPI, viewer, reads, filtered), "listPolicyConditions", "policies", beyond(view((*call).listPolicyConditions))},
-		{edge.Row(post, byID+"/policies/{policyId}/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", beyond(update((*call).createPolicyCondition))},
-		{edge.Row(del, byID+"/policies/{policyId}/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", beyond(update((*call).deletePolicyCondition))},
-	}, slices.Concat(savedViewRoutes(), decisionRoutes(), managedRoutes(), notificationRoutes())...)
+		{edge.Row(post, byID+"/policies", WebAPI, admin, writes, refused), "createPolicy", "policies", beyond(tagged(update((*call).createPolicy)))},
+		{edge.Row(get, one, WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", listed((*call).listPolicyRules)},
+		{edge.Row(put, one, WebAPI, admin, writes, refused), "updatePolicy", "policies", update((*call).updatePolicy)},
+		{edge.Row(del, one, WebAPI, admin, writes, refused), "deletePolicy", "policies", beyond(tagged(update((*call).deletePolicy)))},
+		{edge.Row(get, one+"/settings", WebAPI, viewer, reads, filtered), "getPolicySettings", "policies", beyond(tagged(view((*call).getPolicySettings)))},
+		{edge.Row(put, one+"/settings", WebAPI, admin, writes, refused), "setPolicySettings", "policies", beyond(tagged(update((*call).setPolicySettings)))},
+		{edge.Row(post, one+"/preview", WebAPI, admin, reads, refused), "previewPolicy", "policies", beyond(view((*call).previewPolicy))},
+		{edge.Row(get, one+"/due-days", WebAPI, viewer, reads, filtered), "getDueDays", "policies", beyond(view((*call).getDueDays))},
+		{edge.Row(put, one+"/due-days", WebAPI, admin, writes, refused), "setDueDays", "policies", beyond(update((*call).setDueDays))},
+		{edge.Row(get, one+"/conditions", WebAPI, viewer, reads, filtered), "listPolicyConditions", "policies", beyond(view((*call).listPolicyConditions))},
+		{edge.Row(post, one+"/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", beyond(update((*call).createPolicyCondition))},
+		{edge.Row(del, one+"/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", beyond(update((*call).deletePolicyCondition))},
+	}
 }
 
 // savedViewRoutes are the rows about lists of findings that people come back to.

@@ -16,7 +16,10 @@ import (
 const rulesPerPage = 100
 
 // policiesPage lists policies.
-type policiesPage struct{ Rows []policyRow }
+type policiesPage struct {
+	Rows    []policyRow
+	Deleted bool // one just was
+}
 
 type policyRow struct {
 	redoubt.Policy
@@ -30,7 +33,7 @@ type modeCount struct {
 }
 
 func (req *request) listPolicies() error {
-	p := &policiesPage{}
+	p := &policiesPage{Deleted: req.r.URL.Query().Has("deleted")}
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {
 		policies, err := tx.Policies(ctx)
 		if err != nil {
@@ -78,6 +81,7 @@ type policyPage struct {
 	Said    string // what became of a condition
 	DueForm dueForm
 	DueSet  bool // the days were just set
+	Saved   bool // its settings just were
 	Set     int  // rules that were just set to Mode, all at once
 }
 
@@ -115,7 +119,7 @@ func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 		return err
 	}
 	q := req.r.URL.Query()
-	p := &policyPage{Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"), Said: conditionsSaid[q.Get("condition")], DueSet: q.Get("due") == "set"}
+	p := &policyPage{Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"), Said: conditionsSaid[q.Get("condition")], DueSet: q.Get("due") == "set", Saved: q.Has("saved")}
 	p.Form.Mode = redoubt.ModeBlock.String()
 	mode, ok := redoubt.ParsePolicyMode(p.Mode)
 	if p.Mode != "" && !ok {
@@ -127,6 +131,7 @@ func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 	}
 	p.Set, _ = strconv.Atoi(q.Get("set")) // what is no number was none
 	q.Del("set")
+	q.Del("saved")
 	q.Del("changed")
 	q.Del("condition")
 	q.Del("due")

@@ -24,7 +24,7 @@ type modesPage struct {
 	From     []modeCount
 	Sum      string // of the rules, so that what is done is what was seen
 	Again    bool   // they changed since they were seen
-	wouldBlock
+	policy.WouldBlock
 }
 
 // askModes shows what a mode for all rules of a severity would do.
@@ -46,7 +46,7 @@ func (req *request) showModes(status int, q url.Values, again bool) error {
 			return err
 		}
 		mode, _ := redoubt.ParsePolicyMode(p.Mode)
-		return p.ask(ctx, tx, p.Policy, req.Clock(), policy.AsIf{GateStorage: tx, Rules: rules, Mode: mode})
+		return p.Ask(ctx, tx, policy.AsIf{Rules: rules, Mode: mode}.Changed(p.Policy))
 	})
 	if err != nil {
 		return err

@@ -129,8 +129,8 @@ func TestWhatIsAskedOfTheGateIsBounded(t *testing.T) {
 			if p.Slug == "code" && err == nil {
 				var rules []redoubt.PolicyRule
 				rules, _, err = tx.PolicyRules(ctx, p.ID, 0, 100)
-				w := wouldBlock{room: 5}
-				err = errors.Join(err, w.ask(ctx, tx, p, s.clock.Now(), policy.AsIf{GateStorage: tx, Rules: rules, Mode: redoubt.ModeBlock}))
+				w := policy.WouldBlock{Room: 5}
+				err = errors.Join(err, w.Ask(ctx, tx, policy.AsIf{Rules: rules, Mode: redoubt.ModeBlock}.Changed(p)))
 				if w.Large != 1 || w.Branches != 2 || w.Open != 3 || w.Blocking != 1 {
 					t.Errorf("%+v", w)
 				}

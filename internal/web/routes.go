@@ -49,7 +49,7 @@ const (
 
 // routes returns the table: every page there is.
 func routes() []route {
-	return append(slices.Concat(accountRoutes(), managedRoutes(), notificationRoutes(), exceptionRoutes(), letInRoutes(), startRoutes()), []route{
+	return append(slices.Concat(accountRoutes(), managedRoutes(), notificationRoutes(), exceptionRoutes(), letInRoutes(), startRoutes(), policyRoutes()), []route{
 		{row(get, "/{$}", viewer, reads), (*request).home},
 		{row(get, org, viewer, reads), (*request).home},
 		{row(get, org+"/overview", viewer, reads), (*request).overview},
@@ -93,19 +93,32 @@ func routes() []route {
 		{row(get, org+"/sbom", viewer, reads), (*request).listSBOMs},
 		{row(post, org+"/sbom", viewer, reads), (*request).requestSBOM},
 		{row(get, org+"/sbom/{token}/download", viewer, reads), (*request).downloadSBOM},
-		{row(get, org+"/policies", viewer, reads), (*request).listPolicies},
-		{row(get, org+"/policies/{id}", viewer, reads), (*request).showPolicy},
-		{row(post, org+"/policies/{id}/rules", admin, writes), proven((*request).setRuleMode)},
-		{row(get, org+"/policies/{id}/modes", admin, reads), (*request).askModes},
-		{row(post, org+"/policies/{id}/modes", admin, writes), proven((*request).setModes)},
-		{row(post, org+"/policies/{id}/due", admin, writes), proven((*request).setDueDays)},
-		{row(post, org+"/policies/{id}/conditions", admin, writes), proven((*request).addCondition)},
-		{row(post, org+"/policies/{id}/conditions/{condition}/remove", admin, writes), proven((*request).removeCondition)},
 		{row(get, org+"/vex", viewer, reads), (*request).listVEX},
 		{row(get, org+"/vex/{id}", viewer, reads), (*request).showVEX},
 		{row(post, org+"/vex/{id}", triager, writes), (*request).decideVEX},
 		{row(post, org+"/vex/{id}/remove", triager, writes), (*request).removeVEX},
 	}...)
+}
+
+// policyRoutes are the rows about policies.
+func policyRoutes() []route {
+	const one = org + "/policies/{id}"
+	return []route{
+		{row(get, org+"/policies", viewer, reads), (*request).listPolicies},
+		{row(get, org+"/policies/new", admin, reads), (*request).askNewPolicy},
+		{row(post, org+"/policies/new", admin, writes), proven((*request).createPolicy)},
+		{row(get, one, viewer, reads), (*request).showPolicy},
+		{row(get, one+"/settings", admin, reads), (*request).askPolicySettings},
+		{row(post, one+"/settings", admin, writes), proven((*request).savePolicySettings)},
+		{row(get, one+"/delete", admin, reads), (*request).askDeletePolicy},
+		{row(post, one+"/delete", admin, writes), proven((*request).deletePolicy)},
+		{row(post, one+"/rules", admin, writes), proven((*request).setRuleMode)},
+		{row(get, one+"/modes", admin, reads), (*request).askModes},
+		{row(post, one+"/modes", admin, writes), proven((*request).setModes)},
+		{row(post, one+"/due", admin, writes), proven((*request).setDueDays)},
+		{row(post, one+"/conditions", admin, writes), proven((*request).addCondition)},
+		{row(post, one+"/conditions/{condition}/remove", admin, writes), proven((*request).removeCondition)},
+	}
 }
 
 // exceptionRoutes are the rows about what is accepted, and what people ask to have accepted.

@@ -1,0 +1,87 @@
+package api
+
+// PolicySettings are what a policy is about, beside its rules, conditions and days.
+type PolicySettings struct {
+	Projects []string `json:"projects" doc:"Globs of project names; none is every project."`
+	Tags     []string `json:"tags" doc:"Tags of projects, one of which is enough; none is every project."`
+	Excludes []string `json:"excludes" doc:"Paths that scanners leave out for the product, as in .gitignore."`
+	BlockAll bool     `json:"block_all" doc:"Blocking rules and conditions fail a build on what the primary branch has too."`
+}
+
+// PolicySettingsResponse are the settings of a policy.
+type PolicySettingsResponse struct {
+	Policy   Policy         `json:"policy" doc:"The policy."`
+	Settings PolicySettings `json:"settings" doc:"Its settings."`
+}
+
+// PolicyChangeResponse is a policy that was made, changed or deleted.
+type PolicyChangeResponse struct {
+	Policy   Policy         `json:"policy" doc:"The policy, as it is or was."`
+	Settings PolicySettings `json:"settings" doc:"Its settings, as they are or were."`
+	Removed  int64          `json:"removed" doc:"Findings that became removed with it: they are on paths that it leaves out."`
+}
+
+// CreatePolicyRequest is a new policy. Unknown members are refused: a misspelt one must not
+// widen what it is for.
+type CreatePolicyRequest struct {
+	_        struct{} `additionalProperties:"false"`
+	Name     string   `json:"name" minLength:"1" maxLength:"200" doc:"Name of the policy." example:"Card payments"`
+	Slug     string   `json:"slug,omitempty" maxLength:"63" doc:"Short name of the policy; made of the name where it is left out." example:"card-payments"`
+	Product  string   `json:"product" enum:"sast,sca,secrets" doc:"What its rules look for." example:"sast"`
+	Projects []string `json:"projects,omitempty" doc:"Globs of project names: * is anything but /, ** anything; none is every project."`
+	Tags     []string `json:"tags,omitempty" doc:"Tags of projects, one of which is enough; none is every project."`
+	Excludes []string `json:"excludes,omitempty" doc:"Paths that scanners leave out for the product, as in .gitignore."`
+	BlockAll bool     `json:"block_all,omitempty" doc:"Blocking rules and conditions fail a build on what the primary branch has too."`
+}
+
+// SetPolicySettingsRequest replaces the settings of a policy: a list that is left out is
+// empty. Unknown members are refused.
+type SetPolicySettingsRequest struct {
+	_        struct{} `additionalProperties:"false"`
+	PolicyID string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
+	Name     string   `json:"name" minLength:"1" maxLength:"200" doc:"Name of the policy; its slug stays." example:"Card payments"`
+	Projects []string `json:"projects,omitempty" doc:"Globs of project names: * is anything but /, ** anything; none is every project."`
+	Tags     []string `json:"tags,omitempty" doc:"Tags of projects, one of which is enough; none is every project."`
+	Excludes []string `json:"excludes,omitempty" doc:"Paths that scanners leave out for the product, as in .gitignore."`
+	BlockAll bool     `json:"block_all,omitempty" doc:"Blocking rules and conditions fail a build on what the primary branch has too."`
+}
+
+// PreviewPolicyRequest is a change of a policy that nobody has made yet: its settings, or its
+// end.
+type PreviewPolicyRequest struct {
+	_        struct{} `additionalProperties:"false"`
+	PolicyID string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
+	Deleted  bool     `json:"deleted,omitempty" doc:"What deleting it would do; the other members are not looked at."`
+	Name     string   `json:"name,omitempty" maxLength:"200" doc:"Name of the policy; as it is where it is left out." example:"Card payments"`
+	Projects []string `json:"projects,omitempty" doc:"Globs of project names; none is every project."`
+	Tags     []string `json:"tags,omitempty" doc:"Tags of projects, one of which is enough; none is every project."`
+	Excludes []string `json:"excludes,omitempty" doc:"Paths that scanners would leave out."`
+	BlockAll bool     `json:"block_all,omitempty" doc:"Blocking rules and conditions would fail a build on what the primary branch has too."`
+}
+
+// PolicyImpact is what a change of a policy would do, by what is open on the branches of its
+// projects that were scanned in the last 30 days.
+type PolicyImpact struct {
+	Policy         Policy          `json:"policy" doc:"The policy, as it is."`
+	Projects       int64           `json:"projects" doc:"Projects that it would be for."`
+	ProjectsNow    int64           `json:"projects_now" doc:"Projects that it is for."`
+	Branches       int64           `json:"branches" doc:"Branches that were judged."`
+	Open           int64           `json:"open" doc:"Open findings of its product on them, but for what would be left out."`
+	Blocking       int64           `json:"blocking" doc:"Of them, that would fail a build."`
+	BlockingNow    int64           `json:"blocking_now" doc:"Findings that fail a build now."`
+	Builds         int64           `json:"builds" doc:"Branches whose build would fail."`
+	BuildsNow      int64           `json:"builds_now" doc:"Branches whose build fails now."`
+	Removed        int64           `json:"removed" doc:"Open findings that would become removed: they are on the paths left out."`
+	UnservedRules  []string        `json:"unserved_rules" doc:"Rules that some project would no longer be given; the next full scan there removes their findings."`
+	Changed        []ChangedBranch `json:"changed" doc:"The first 20 branches whose builds would change."`
+	Partial        bool            `json:"partial" doc:"There are more branches, or larger ones, than were judged."`
+	LargerBranches int64           `json:"larger_branches" doc:"Branches that have more findings than were read."`
+}
+
+// ChangedBranch is a branch on which a change of a policy would block more or less.
+type ChangedBranch struct {
+	Project     string `json:"project" doc:"Name of the project." example:"acme/shop"`
+	Ref         string `json:"ref" doc:"The branch, as a full ref." example:"refs/heads/main"`
+	BlockingNow int64  `json:"blocking_now" doc:"Findings that fail its build now."`
+	Blocking    int64  `json:"blocking" doc:"Findings that would fail it."`
+}

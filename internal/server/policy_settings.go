@@ -1,0 +1,130 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/policy"
+)
+
+func settingsOf(p redoubt.Policy) api.PolicySettings {
+	return api.PolicySettings{Projects: orEmpty(p.Scope.Projects), Tags: orEmpty(p.Scope.Tags), Excludes: orEmpty(p.Excludes), BlockAll: p.BlockAll}
+}
+
+// settingsTag names the state of a policy's settings.
+func settingsTag(p redoubt.Policy) string {
+	return tagOf(struct {
+		ID       int64
+		Name     string
+		Settings api.PolicySettings
+	}{p.ID, p.Name, settingsOf(p)})
+}
+
+func (c *call) getPolicySettings(ctx context.Context, _ *none) (*api.PolicySettingsResponse, error) {
+	p, err := c.conditional(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.tag = settingsTag(p)
+	return &api.PolicySettingsResponse{Policy: policyOf(p), Settings: settingsOf(p)}, nil
+}
+
+func (c *call) createPolicy(ctx context.Context, in *request[api.CreatePolicyRequest]) (*api.PolicyChangeResponse, error) {
+	b := &in.Body
+	product, _ := redoubt.ParseIssueType(b.Product)
+	return c.savePolicy(ctx, redoubt.Policy{
+		Name: b.Name, Slug: b.Slug, Product: product, Scope: redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, Excludes: b.Excludes, BlockAll: b.BlockAll,
+	})
+}
+
+// settingsInput are the settings that a policy is to have.
+type settingsInput struct {
+	Body api.SetPolicySettingsRequest
+}
+
+// Resolve checks what the body repeats of the path.
+func (in *settingsInput) Resolve(ctx huma.Context) []error { return copies(ctx, &in.Body) }
+
+func (c *call) setPolicySettings(ctx context.Context, in *settingsInput) (*api.PolicyChangeResponse, error) {
+	p, err := c.conditional(ctx)
+	if err == nil {
+		err = c.unchanged("policy", settingsTag(p))
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := &in.Body
+	p.Name, p.Scope, p.Excludes, p.BlockAll = b.Name, redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, b.Excludes, b.BlockAll
+	return c.savePolicy(ctx, p)
+}
+
+func (c *call) savePolicy(ctx context.Context, p redoubt.Policy) (*api.PolicyChangeResponse, error) {
+	p, removed, err := policy.Save(ctx, c.tx, p)
+	if errors.Is(err, redoubt.ErrConflict) {
+		return nil, newProblem(api.CodeConflict, fmt.Sprintf("Another policy has the slug %q. Send another name, or a slug.", p.Slug), nil)
+	}
+	if err != nil {
+		return nil, inBody(err)
+	}
+	c.tag = settingsTag(p)
+	return &api.PolicyChangeResponse{Policy: policyOf(p), Settings: settingsOf(p), Removed: int64(removed)}, nil
+}
+
+func (c *call) deletePolicy(ctx context.Context, _ *none) (*api.PolicyChangeResponse, error) {
+	p, err := c.conditional(ctx)
+	if err == nil {
+		err = c.unchanged("policy", settingsTag(p))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.Default {
+		return nil, newProblem(api.CodeConflict, fmt.Sprintf("%s is the default policy of its product, which stays. Set its rules to monitor.", p.Slug), nil)
+	}
+	c.tag = settingsTag(p)
+	return &api.PolicyChangeResponse{Policy: policyOf(p), Settings: settingsOf(p)}, c.tx.DeletePolicy(ctx, p.ID)
+}
+
+// previewInput is a change that nobody has made.
+type previewInput struct {
+	Body api.PreviewPolicyRequest
+}
+
+// Resolve checks what the body repeats of the path.
+func (in *previewInput) Resolve(ctx huma.Context) []error { return copies(ctx, &in.Body) }
+
+func (c *call) previewPolicy(ctx context.Context, in *previewInput) (*api.PolicyImpact, error) {
+	p, err := c.conditional(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &in.Body
+	would := policy.Proposal{Policy: p, Deleted: b.Deleted}
+	if !b.Deleted {
+		would.Policy.Scope, would.Policy.Excludes, would.Policy.BlockAll = redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, b.Excludes, b.BlockAll
+		if b.Name != "" {
+			would.Policy.Name = b.Name
+		}
+		if err := would.Policy.Check(); err != nil {
+			return nil, inBody(err)
+		}
+	}
+	i, err := policy.Foresee(ctx, c.tx, would)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.PolicyImpact{
+		Policy: policyOf(p), Projects: int64(i.Projects), ProjectsNow: int64(i.Before), Branches: int64(i.Branches), Open: int64(i.Open),
+		Blocking: int64(i.Blocking), BlockingNow: int64(i.Now), Builds: int64(i.Builds), BuildsNow: int64(i.Failing), Removed: int64(i.Removed),
+		UnservedRules: orEmpty(i.Unserved), Changed: []api.ChangedBranch{}, Partial: i.Cut || i.Large > 0, LargerBranches: int64(i.Large),
+	}
+	for _, one := range i.Changed {
+		out.Changed = append(out.Changed, api.ChangedBranch{Project: one.Project.Name, Ref: one.Ref, BlockingNow: int64(one.Before), Blocking: int64(one.After)})
+	}
+	return out, nil
+}

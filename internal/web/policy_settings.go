@@ -1,0 +1,322 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// policyForm is a policy on its way, as it was filled in.
+type policyForm struct {
+	Name, Product, Projects, Tags, Excludes string
+	BlockAll                                bool
+	Take                                    string // a mode: the new policy takes the default one's rules, in it
+	Seen                                    string // of what is stored, so that what changes is what was seen
+}
+
+func policyFormFrom(q url.Values) policyForm {
+	return policyForm{
+		Name: strings.TrimSpace(q.Get("name")), Product: q.Get("product"), Projects: q.Get("projects"), Tags: q.Get("tags"), Excludes: q.Get("excludes"),
+		BlockAll: q.Get("block_all") != "", Take: q.Get("take"), Seen: q.Get("seen"),
+	}
+}
+
+func policyFormOf(p redoubt.Policy) policyForm {
+	return policyForm{
+		Name: p.Name, Product: p.Product.String(), Projects: strings.Join(p.Scope.Projects, "\n"), Tags: strings.Join(p.Scope.Tags, "\n"),
+		Excludes: strings.Join(p.Excludes, "\n"), BlockAll: p.BlockAll, Seen: seenOf(p),
+	}
+}
+
+// seenOf tells one state of a policy's settings from another.
+func seenOf(p redoubt.Policy) string {
+	text, _ := json.Marshal([]any{p.Name, p.Scope, p.Excludes, p.BlockAll}) // of texts, which all can be written
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// over is a policy with what the form says, checked.
+func (f *policyForm) over(p redoubt.Policy) (redoubt.Policy, error) {
+	p.Name, p.BlockAll = f.Name, f.BlockAll
+	p.Scope, p.Excludes = redoubt.PolicyScope{Projects: lines(f.Projects), Tags: lines(f.Tags)}, lines(f.Excludes)
+	if p.ID == 0 {
+		p.Product, _ = redoubt.ParseIssueType(f.Product)
+		p.Slug = redoubt.SlugOf(p.Name)
+		if p.Name != "" && !redoubt.ValidSlug(p.Slug) {
+			return p, redoubt.Invalid("name", "needs a letter from a to z: the short name for the command line is made of it")
+		}
+	}
+	err := p.Check()
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok { // the slug is made of the name, whose fault is told
+		invalid.Fields = slices.DeleteFunc(invalid.Fields, func(f redoubt.FieldError) bool { return f.Location == "slug" })
+	}
+	return p, err
+}
+
+// policySettingsPage is the form, and what a change would do once somebody asks.
+type policySettingsPage struct {
+	redoubt.Policy // as it is stored; id 0 of one that is to be made
+	Form           policyForm
+	Faults         []redoubt.FieldError
+	Again          bool // it was changed meanwhile
+	Would          *policyWould
+}
+
+// policyWould is a change that can be made now.
+type policyWould struct {
+	policy.Impact
+	Same  bool // nothing would change
+	Rules int  // that a new policy takes over
+}
+
+// askPolicySettings shows the settings of a policy, or what the address says of them.
+func (req *request) askPolicySettings() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	return req.showPolicySettings(http.StatusOK, id, req.r.URL.Query(), false)
+}
+
+// askNewPolicy shows the form of a new policy.
+func (req *request) askNewPolicy() error {
+	return req.showPolicySettings(http.StatusOK, 0, req.r.URL.Query(), false)
+}
+
+func (req *request) showPolicySettings(status int, id int64, q url.Values, again bool, faults ...redoubt.FieldError) error {
+	p := &policySettingsPage{Form: policyFormFrom(q), Again: again, Faults: faults}
+	if p.Form.Product == "" {
+		p.Form.Product = redoubt.SAST.String()
+	}
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if id != 0 {
+			if p.Policy, err = tx.Policy(ctx, id); err != nil {
+				return err
+			}
+			if !q.Has("name") {
+				p.Form = policyFormOf(p.Policy)
+			}
+			p.Form.Product, p.Form.Seen = p.Product.String(), seenOf(p.Policy)
+		}
+		if !q.Has("name") || len(faults) > 0 {
+			return nil
+		}
+		return p.foresee(ctx, tx)
+	})
+	var invalid *redoubt.InvalidError
+	if errors.As(err, &invalid) {
+		status, p.Faults = http.StatusBadRequest, asFilledIn(invalid.Fields)
+	} else if err != nil {
+		return err
+	}
+	title := "New policy"
+	if id != 0 {
+		title = "Settings of " + p.Policy.Name
+	}
+	return req.show(status, pageView{Template: "policy_settings", Title: title, Section: "policies", Data: p})
+}
+
+// foresee says what the form would change.
+func (p *policySettingsPage) foresee(ctx context.Context, tx *store.Tx) error {
+	would, err := p.Form.over(p.Policy)
+	if err != nil {
+		return err
+	}
+	p.Would = &policyWould{Same: p.ID != 0 && seenOf(would) == seenOf(p.Policy)}
+	if p.Would.Same {
+		return nil
+	}
+	proposal := policy.Proposal{Policy: would}
+	if p.ID == 0 {
+		if proposal.Rules, err = p.Form.taken(ctx, tx, would.Product); err != nil {
+			return err
+		}
+	}
+	p.Would.Rules = len(proposal.Rules)
+	p.Would.Impact, err = policy.Foresee(ctx, tx, proposal)
+	return err
+}
+
+// taken are the rules that a new policy takes over from the default one of its product.
+func (f *policyForm) taken(ctx context.Context, tx *store.Tx, product redoubt.IssueType) (out []redoubt.ServedRule, err error) {
+	mode, ok := redoubt.ParsePolicyMode(f.Take)
+	switch {
+	case f.Take == "":
+		return nil, nil
+	case !ok:
+		return nil, redoubt.Invalid("take", "is monitor, comment or block, or nothing for no rules")
+	}
+	policies, err := tx.Policies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defaults := map[int64]bool{}
+	for _, p := range policies {
+		defaults[p.ID] = p.Default && p.Product == product
+	}
+	served, err := tx.ServedRules(ctx)
+	for _, r := range served {
+		if defaults[r.PolicyID] {
+			r.PolicyID, r.Mode = 0, mode
+			out = append(out, r)
+		}
+	}
+	return out, err
+}
+
+// createPolicy makes a policy, with the rules that it takes over.
+func (req *request) createPolicy() error {
+	return req.savePolicyWith(0, func(ctx context.Context, tx *store.Tx, form *policyForm) (redoubt.Policy, error) {
+		p, err := form.over(redoubt.Policy{})
+		if err != nil {
+			return p, err
+		}
+		rules, err := form.taken(ctx, tx, p.Product)
+		if err != nil {
+			return p, err
+		}
+		if p, _, err = policy.Save(ctx, tx, p); err != nil {
+			return p, err
+		}
+		for _, r := range rules {
+			if _, err = tx.ServeRule(ctx, store.Serving{Rule: r.Rule, Text: r.Text, Checked: r.Checked, Starter: r.Starter, Mode: r.Mode, PolicyID: p.ID}); err != nil {
+				break
+			}
+		}
+		return p, err
+	})
+}
+
+// errSeenAnother means that a policy is another one than was seen.
+var errSeenAnother = errors.New("the policy was changed meanwhile")
+
+// savePolicySettings changes a policy, if it is still the one that was seen.
+func (req *request) savePolicySettings() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	return req.savePolicyWith(id, func(ctx context.Context, tx *store.Tx, form *policyForm) (redoubt.Policy, error) {
+		p, err := tx.Policy(ctx, id)
+		if err != nil {
+			return p, err
+		}
+		if form.Seen != seenOf(p) {
+			return p, errSeenAnother
+		}
+		if p, err = form.over(p); err == nil {
+			p, _, err = policy.Save(ctx, tx, p)
+		}
+		return p, err
+	})
+}
+
+// savePolicyWith has a form done, and shows it again with what is wrong.
+func (req *request) savePolicyWith(id int64, save func(context.Context, *store.Tx, *policyForm) (redoubt.Policy, error)) error {
+	sent, err := req.form()
+	if err != nil {
+		return err
+	}
+	form := policyFormFrom(sent)
+	var p redoubt.Policy
+	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		p, err = save(ctx, tx, &form)
+		return err
+	})
+	sent.Set("name", form.Name) // that it was sent
+	var invalid *redoubt.InvalidError
+	switch {
+	case err == nil:
+		req.redirect(req.to("/policies/" + decimal(p.ID) + "?saved=1"))
+		return nil
+	case errors.Is(err, errSeenAnother):
+		return req.showPolicySettings(http.StatusConflict, id, sent, true)
+	case errors.As(err, &invalid):
+		return req.showPolicySettings(http.StatusBadRequest, id, sent, false, asFilledIn(invalid.Fields)...)
+	case errors.Is(err, redoubt.ErrConflict):
+		return req.showPolicySettings(http.StatusConflict, id, sent, false, redoubt.FieldError{Location: "name", Message: "another policy has this name or one that is spelt much like it: choose another"})
+	}
+	return err
+}
+
+// policyDeletePage asks whether a policy shall go, and says what that would change.
+type policyDeletePage struct {
+	policyRow
+	policy.Impact
+	Fault string
+}
+
+// askDeletePolicy says what goes with a policy.
+func (req *request) askDeletePolicy() error {
+	return req.askDeletePolicyWith(http.StatusOK, "")
+}
+
+func (req *request) askDeletePolicyWith(status int, fault string) error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	p := &policyDeletePage{Fault: fault}
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
+		stored, err := tx.Policy(ctx, id)
+		if err != nil {
+			return err
+		}
+		counts, err := tx.PolicyRuleCounts(ctx)
+		if err != nil {
+			return err
+		}
+		p.policyRow = policyRowOf(stored, counts)
+		if !stored.Default {
+			p.Impact, err = policy.Foresee(ctx, tx, policy.Proposal{Policy: stored, Deleted: true})
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.show(status, pageView{Template: "policy_delete", Title: "Delete " + p.Name, Section: "policies", Data: p})
+}
+
+// deletePolicy deletes a policy for whom it was named by.
+func (req *request) deletePolicy() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	meant := false
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.Policy(ctx, id)
+		if err != nil {
+			return err
+		}
+		if meant = strings.TrimSpace(form.Get("name")) == p.Name; !meant {
+			return nil
+		}
+		return tx.DeletePolicy(ctx, id)
+	})
+	switch {
+	case errors.Is(err, redoubt.ErrConflict):
+		return req.askDeletePolicyWith(http.StatusConflict, "")
+	case err != nil:
+		return err
+	case !meant:
+		return req.askDeletePolicyWith(http.StatusBadRequest, "Nothing was deleted: type the policy’s name as it stands above.")
+	}
+	req.redirect(req.to("/policies?deleted=1"))
+	return nil
+}

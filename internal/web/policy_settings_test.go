@@ -1,0 +1,185 @@
+package web
+
+import (
+	"context"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+var (
+	hiddenWhole = regexp.MustCompile(`(?s)<input type="hidden" name="(\w+)" value="([^"]*)">|<textarea hidden name="(\w+)">(.*?)</textarea>`)
+	wouldChange = regexp.MustCompile(`(?s)data-would="(\w+)">(.*?)</li>`)
+)
+
+// foreseen is what a page says that a change would do, by what it is about.
+func foreseen(page string) map[string]string {
+	out := map[string]string{}
+	for _, m := range wouldChange.FindAllStringSubmatch(page, -1) {
+		out[m[1]] = strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(m[2], ""))), " ")
+	}
+	return out
+}
+
+// wouldForm is the form that makes the change which the page shows.
+func wouldForm(t *testing.T, page string) url.Values {
+	t.Helper()
+	_, section, found := strings.Cut(page, `id="would"`)
+	if !found {
+		t.Fatalf("no preview:\n%s", page)
+	}
+	section, _, _ = strings.Cut(section, "</section>")
+	form := url.Values{}
+	for _, m := range hiddenWhole.FindAllStringSubmatch(section, -1) {
+		form.Set(m[1]+m[3], html.UnescapeString(m[2]+m[4]))
+	}
+	return form
+}
+
+// twoProjects has two projects with the same findings of rules in mode block, on a branch.
+func twoProjects(s *site) {
+	for _, project := range []string{"acme/app", "acme/shop"} {
+		for _, u := range []ingest.Upload{branchReport(s, "main", true, "old"), branchReport(s, "topic", true, "old", "fresh")} {
+			u.Project.Name, u.Report.Tool = project, "semgrep"
+			s.build(u)
+		}
+	}
+}
+
+// TestPoliciesAreMadeChangedAndDeleted: what the pages say that a change would do is what it
+// does.
+func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	twoProjects(s)
+	s.serve("code", "fresh")
+	page := s.page("/policies/new?" + url.Values{"name": {"Card payments"}, "product": {"sast"}, "projects": {"acme/sh*"}, "take": {"block"}}.Encode())
+	got := foreseen(page)
+	if !strings.HasPrefix(got["projects"], "It is for 1 project, 0 now. 1 more: acme/shop") ||
+		!strings.HasPrefix(got["blocking"], "1 of 3 open findings would fail a build, 0 do now; on 1 of the 2 branches") {
+		t.Fatalf("the page says %q", got)
+	}
+	says(t, page, "It starts with 1 rule in mode block", "topic</span></td><td class=\"num\">0</td><td class=\"num\">1")
+	says(t, s.follow("/policies/new", wouldForm(t, page)), "<h1>Card payments</h1>", "acme/sh*", "1 block", "Saved;")
+	id := policyOf(s, "card-payments")
+	rebuilt := func(project string) int {
+		u := branchReport(s, "topic", true, "old", "fresh")
+		u.Project.Name, u.Report.Tool = project, "semgrep"
+		return s.blockedIn(s.build(u).ScanID)
+	}
+	if shop, app := rebuilt("acme/shop"), rebuilt("acme/app"); shop != 1 || app != 0 {
+		t.Fatalf("the gate blocks on %d in its project and on %d elsewhere", shop, app)
+	}
+
+	settings := "/policies/" + id + "/settings"
+	says(t, s.page(settings), `value="Card payments"`, "acme/sh*</textarea>")
+	change := url.Values{"name": {"Payments"}, "projects": {"acme/app"}, "tags": {""}}
+	page = s.page(settings + "?" + change.Encode())
+	if got = foreseen(page); !strings.Contains(got["projects"], "1 more: acme/app") || !strings.Contains(got["projects"], "1 no more: acme/shop") ||
+		!strings.HasPrefix(got["blocking"], "1 of 6 open findings would fail a build, 1 do now") {
+		t.Errorf("of other projects the page says %q", got)
+	}
+	says(t, s.follow(settings, wouldForm(t, page)), "<h1>Payments</h1>")
+	if shop, app := rebuilt("acme/shop"), rebuilt("acme/app"); shop != 0 || app != 1 {
+		t.Errorf("after the change the gate blocks on %d and %d", shop, app)
+	}
+	says(t, s.page(settings+"?"+change.Encode()), "Nothing would change")
+
+	// Left out paths remove what is there.
+	change.Set("excludes", "src/")
+	page = s.page(settings + "?" + change.Encode())
+	if got = foreseen(page); !strings.HasPrefix(got["removed"], "3 open findings on the paths left out") || !strings.HasPrefix(got["blocking"], "0 of 0 open findings would fail a build, 1 do now") {
+		t.Errorf("of paths left out the page says %q", got)
+	}
+
+	page = s.page("/policies/" + id + "/delete")
+	if got = foreseen(page); !strings.HasPrefix(got["projects"], "It is for 0 projects, 1 now.") || !strings.HasPrefix(got["blocking"], "0 of 3 open findings would fail a build, 1 do now") {
+		t.Errorf("of its end the page says %q", got)
+	}
+	if a := s.post("/policies/"+id+"/delete", url.Values{"name": {"Card payments"}}); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("deleted by another name: %s", a.Status)
+	}
+	says(t, s.follow("/policies/"+id+"/delete", url.Values{"name": {"Payments"}}), "The policy is deleted")
+	if rebuilt("acme/app") != 0 {
+		t.Error("a deleted policy blocks")
+	}
+	if got := strings.Join(s.audited("policy."), "; "); !strings.Contains(got, "policy.create by user:ada") || !strings.Contains(got, "policy.delete by user:ada") {
+		t.Errorf("the audit log has %s", got)
+	}
+}
+
+// TestAPolicyIsChangedAsItWasSeen: what is wrong is said, what was filled in stays, and nothing
+// overwrites what somebody else did meanwhile.
+func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	says(t, s.page("/policies"), "/policies/new")
+	for name, c := range map[string]struct {
+		form url.Values
+		want string
+	}{
+		"no name":       {url.Values{"name": {""}, "product": {"sast"}, "tags": {"kept-tag"}}, "a policy’s name has"},
+		"no product":    {url.Values{"name": {"x"}, "product": {"none"}, "tags": {"kept-tag"}}, "the product is one of"},
+		"a bad glob":    {url.Values{"name": {"x"}, "product": {"sast"}, "projects": {"["}, "excludes": {"!x"}, "tags": {"kept-tag"}}, "Excludes"},
+		"a name twice":  {url.Values{"name": {"Code"}, "product": {"sast"}, "tags": {"kept-tag"}}, "another policy has this name"},
+		"a wrong mode":  {url.Values{"name": {"x"}, "product": {"sast"}, "take": {"explode"}, "tags": {"kept-tag"}}, "is monitor, comment or block"},
+		"a spaced name": {url.Values{"name": {"///"}, "product": {"sast"}, "tags": {"kept-tag"}}, "needs a letter from a to z"},
+	} {
+		a := s.post("/policies/new", c.form)
+		if a.StatusCode != http.StatusBadRequest && a.StatusCode != http.StatusConflict {
+			t.Errorf("%s: %s", name, a.Status)
+		}
+		says(t, strings.ReplaceAll(html.UnescapeString(a.text), "'", "’"), c.want, "kept-tag", "Nothing was saved")
+	}
+	id := policyOf(s, "code")
+	settings := "/policies/" + id + "/settings"
+	change := url.Values{"name": {"Code"}, "excludes": {"vendor/"}}
+	form := wouldForm(t, s.page(settings+"?"+change.Encode()))
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		policies, err := tx.Policies(ctx)
+		for _, p := range policies {
+			if decimal(p.ID) == id && err == nil {
+				p.Excludes = redoubt.PathGlobs{"gen/"}
+				_, err = tx.UpdatePolicy(ctx, p)
+			}
+		}
+		return err
+	})
+	a := s.post(settings, form)
+	if a.StatusCode != http.StatusConflict {
+		t.Fatalf("another's change is overwritten: %s %v\n%s", a.Status, form, a.text)
+	}
+	says(t, a.text, "Somebody changed this policy", "vendor/")
+	says(t, s.follow(settings, wouldForm(t, a.text)), "vendor/")
+	says(t, s.page("/policies/"+id+"/delete"), "The default policy of a product stays")
+	if a := s.post("/policies/"+id+"/delete", url.Values{"name": {"Code"}}); a.StatusCode != http.StatusConflict {
+		t.Errorf("the default policy is deleted: %s", a.Status)
+	}
+	s.as(redoubt.RoleTriager)
+	says(t, s.page("/policies/"+id), "Only administrators change policies, and you are a triager")
+	if page := s.page("/policies"); strings.Contains(page, "/policies/new") {
+		t.Error("a triager is offered a new policy")
+	}
+}
+
+// serve has a policy serve a rule in mode monitor.
+func (s *site) serve(slug, name string) {
+	s.t.Helper()
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		rule := redoubt.Rule{Name: name, Message: "Do not.", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceHigh}
+		policies, err := tx.Policies(ctx)
+		for _, p := range policies {
+			if p.Slug == slug && err == nil {
+				_, err = tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"` + name + `","pattern":"$X"}`), PolicyID: p.ID})
+			}
+		}
+		return err
+	})
+}
