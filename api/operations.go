@@ -318,6 +318,21 @@ func (c *Client) PreviewPolicy(ctx context.Context, deployment, policyID string,
 	return answer[PolicyImpact](ctx, c, call{method: http.MethodPost, path: path(deployment, "policies", policyID, "preview"), body: r})
 }
 
+// AddPolicyRules has a policy distribute the rules of a file.
+func (c *Client) AddPolicyRules(ctx context.Context, deployment, policyID string, r AddPolicyRulesRequest, options ...Option) (*AddPolicyRulesResponse, error) {
+	return answer[AddPolicyRulesResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "policies", policyID, "rules"), body: r}, options...)
+}
+
+// GetPolicyRule answers a rule of a policy, with its texts.
+func (c *Client) GetPolicyRule(ctx context.Context, deployment, policyID, id string) (*PolicyRuleResponse, error) {
+	return answer[PolicyRuleResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "rules", id)})
+}
+
+// RemovePolicyRule takes a rule out of a policy.
+func (c *Client) RemovePolicyRule(ctx context.Context, deployment, policyID, id string, options ...Option) (*PolicyRuleResponse, error) {
+	return answer[PolicyRuleResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "policies", policyID, "rules", id)}, options...)
+}
+
 // GetDueDays answers how many days a policy gives findings.
 func (c *Client) GetDueDays(ctx context.Context, deployment, policyID string) (*DueDaysResponse, error) {
 	return answer[DueDaysResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "due-days")})

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -148,12 +145,11 @@ func unlessRejected(err error) error {
 
 // serveRule serves a rule as s says.
 func serveRule(ctx context.Context, tx *store.Tx, r policy.Rule, s store.Serving) (redoubt.ServedRule, error) {
-	content, err := report.SemgrepRule(r.Text)
+	content, err := report.ServedRule(r.Text, r.Product)
 	if err != nil {
 		return redoubt.ServedRule{}, err
 	}
-	content.IssueType = r.Product
-	s.Rule, s.Text = *content, r.Text
+	s.Rule, s.Text = content, r.Text
 	return tx.ServeRule(ctx, s)
 }
 
@@ -279,11 +275,9 @@ func (c policyHistoryCmd) Run(a *app) error {
 
 // printRule writes a rule as a file that add-rules takes.
 func printRule(w io.Writer, text []byte) error {
-	var rule map[string]any
-	if err := json.Unmarshal(text, &rule); err != nil {
-		return err
+	document, err := policy.YAML(text)
+	if err == nil {
+		_, err = w.Write(document)
 	}
-	enc := yaml.NewEncoder(w)
-	enc.SetIndent(2)
-	return errors.Join(enc.Encode(map[string]any{"rules": []any{rule}}), enc.Close())
+	return err
 }

@@ -127,6 +127,9 @@ var boundAsks = map[string][]asked{
 	"getPolicySettings":          plain,
 	"setPolicySettings":          {{body: `{"name":"x"}`}},
 	"previewPolicy":              {{body: `{"block_all":true}`}},
+	"addPolicyRules":             {{body: `{"text":"rules: [{id: a, message: m, severity: ERROR, languages: [go], pattern: x, r2c-internal-project-depends-on: {}}]"}`}},
+	"getPolicyRule":              plain,
+	"removePolicyRule":           plain,
 	"getDueDays":                 plain,
 	"setDueDays":                 {{body: `{"critical":7}`}},
 	"listPolicyConditions":       plain,
@@ -274,14 +277,14 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 	theirs = map[string][]string{
 		"name": {"secret/shop", "SECRET/shop"}, "oldName": {"platform/old"}, "projectName": {"secret/shop", "platform/old"}, "repoID": {"777"}, "url": {repoURL, repoURL + "/", "git@github.com:acme/gateway.git"},
 		"repositoryId": {fmt.Sprint(shop.ID)}, "findingId": finding, "scanId": {scan}, "uniqueId": {"their-run"},
-		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "exceptionId": {fmt.Sprint(exceptionID)}, "documentId": {fmt.Sprint(documentID)}, "ticketId": {fmt.Sprint(ticketID)}, "policy": {"secret"}, "rule": {"nothing"}, "runId": {fmt.Sprint(runID)},
+		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "policyRuleId": w.read(`SELECT MIN(id) FROM policy_rule WHERE deployment_id = ` + fmt.Sprint(w.deployment.ID)), "exceptionId": {fmt.Sprint(exceptionID)}, "documentId": {fmt.Sprint(documentID)}, "ticketId": {fmt.Sprint(ticketID)}, "policy": {"secret"}, "rule": {"nothing"}, "runId": {fmt.Sprint(runID)},
 		"connectionId": {fmt.Sprint(connectionID)}, "runnerId": {fmt.Sprint(runnerID)}, "notificationRuleId": {fmt.Sprint(ruleID)}, "savedViewId": {fmt.Sprint(viewID)}, "exceptionRequestId": {fmt.Sprint(requestID)}, "notificationId": {"1"},
 		"trackerName": {"platform/shop", "secret/shop"}, "connectionName": {"second-host"},
 	}
 	nobodys = map[string][]string{
 		"name": {"secret/none", "SECRET/none"}, "oldName": {"platform/none"}, "projectName": {"secret/none", "platform/none"}, "repoID": {"4711"}, "url": {"https://github.com/acme/none", "https://github.com/acme/none/", "git@github.com:acme/none.git"},
 		"repositoryId": {"4000000000"}, "findingId": {"4000000000"}, "scanId": {"4000000000"}, "uniqueId": {"nobodys-run"},
-		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "exceptionId": {"4000000"}, "documentId": {"4000000"}, "ticketId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"}, "runId": {"4000000000"},
+		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "policyRuleId": {"4000000000"}, "exceptionId": {"4000000"}, "documentId": {"4000000"}, "ticketId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"}, "runId": {"4000000000"},
 		"connectionId": {"4000000000"}, "runnerId": {"4000000000"}, "notificationRuleId": {"4000000000"}, "savedViewId": {"4000000000"}, "exceptionRequestId": {"4000000000"}, "notificationId": {"4000000000"},
 		"trackerName": {"platform/none", "secret/none"}, "connectionName": {"unheard-of"},
 	}

@@ -64,6 +64,9 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	writes["createPolicy"] = keyedWrite{request{method: "POST", path: "policies", body: object{"name": "once", "product": "sast"}}, object{"name": "twice", "product": "sast"}}
 	writes["deletePolicy"] = keyedWrite{request: request{method: "DELETE", path: "policies/" + w.policyOnly(t)}}
 	writes["setPolicySettings"] = keyedWrite{request{method: "PUT", path: rules + "/settings", body: object{"name": "Once"}}, object{"name": "Twice"}}
+	writes["addPolicyRules"] = keyedWrite{request{method: "POST", path: rules + "/rules", body: object{"text": ruleText("once", "x")}}, object{"text": ruleText("once", "y")}}
+	removed := w.policyRule(t, "keyed")
+	writes["removePolicyRule"] = keyedWrite{request: request{method: "DELETE", path: "policies/" + removed["policyId"] + "/rules/" + removed["policyRuleId"]}}
 	writes["setDueDays"] = keyedWrite{request{method: "PUT", path: rules + "/due-days", body: object{"critical": 7}}, object{"critical": 14}}
 	writes["createPolicyCondition"] = keyedWrite{request{method: "POST", path: conditions, body: object{"mode": "block", "malicious": true}}, object{"mode": "block", "direct": true}}
 	writes["deletePolicyCondition"] = keyedWrite{request: request{method: "DELETE", path: conditions + "/1"}}
@@ -87,6 +90,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	return []string{
 		"linkTicket", "unlinkTicket", "createTickets", "deleteTicket",
 		"triageFindings", "annotateFinding", "importReports", "putSnippets", "createProject", "updateProject", "toggleManagedScan", "addProjectTags", "removeProjectTags", "updatePolicy", "createSBOMExport", "deleteRef", "deleteProject",
+		"createPolicy", "deletePolicy", "setPolicySettings", "addPolicyRules", "removePolicyRule",
 		"setDueDays", "createPolicyCondition", "deletePolicyCondition", "createException", "deleteException", "acceptVEXDocument", "refuseVEXDocument", "deleteVEXDocument",
 		"createConnection", "updateConnection", "testConnection", "makeWebhooks", "followRepositories", "unfollowRepositories", "startRun", "cancelRun", "retryRun", "revokeRunner", "deleteConnection",
 		"createNotificationRule", "updateNotificationRule", "testNotificationRule", "rotateNotificationSecret", "resendNotification", "deleteNotificationRule",

@@ -100,6 +100,9 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"getPolicySettings":     {ours: chain},
 		"setPolicySettings":     {ours: chain, body: object{"name": "Supply chain"}},
 		"previewPolicy":         {ours: chain, body: object{"block_all": true}},
+		"addPolicyRules":        {ours: map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SAST")}, body: object{"text": ruleText("added", "x")}},
+		"getPolicyRule":         {ours: w.policyRule(t, "got")},
+		"removePolicyRule":      {ours: w.policyRule(t, "removed")},
 		"getDueDays":            {ours: chain},
 		"setDueDays":            {ours: chain, body: object{"critical": 7}},
 		"listPolicyConditions":  {ours: chain},
@@ -322,6 +325,7 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 		"runnerId":     {fmt.Sprint(rival.runner(t, "theirs").ID), "4000000000", "0", "x"},
 
 		"exceptionRequestId": {rival.asked(t, rival.newFinding(t))["exceptionRequestId"], "4000000000", "0", "x"},
+		"policyRuleId":       {rival.policyRule(t, "theirs")["policyRuleId"], "4000000000", "0", "x"},
 		"savedViewId":        {rival.savedView(t, "theirs"), "4000000000", "0", "x"},
 		"notificationRuleId": {rival.told(t, "theirs")["notificationRuleId"], "4000000000", "0", "x"},
 		"notificationId":     {rival.told(t, "theirs too")["notificationId"], "4000000000", "0", "x"},

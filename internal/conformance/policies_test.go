@@ -210,3 +210,50 @@ func TestPoliciesByAPI(t *testing.T) {
 		}
 	})
 }
+
+// ruleText is a file with one rule.
+func ruleText(id, pattern string) string {
+	return fmt.Sprintf("rules:\n- id: %s\n  message: Do not.\n  severity: ERROR\n  languages: [go]\n  pattern: %s\n", id, pattern)
+}
+
+// policyRule makes a rule of the policy for code, and names both as a path does.
+func (s *site) policyRule(t testing.TB, name string) map[string]string {
+	t.Helper()
+	id := (&world{site: s}).policyID(t, "PRODUCT_TYPE_SAST")
+	made := post[api.AddPolicyRulesResponse](t, s, "policies/"+id+"/rules", object{"text": ruleText("a-rule-to-be-"+name, "x")})
+	return map[string]string{"policyId": id, "policyRuleId": made.Rules[0].ID}
+}
+
+// TestRulesByAPI adds rules, all or none, reads their texts and takes them out.
+func TestRulesByAPI(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		id := (&world{site: s}).policyID(t, "PRODUCT_TYPE_SAST")
+		path := "policies/" + id + "/rules"
+		made := post[api.AddPolicyRulesResponse](t, s, path, object{"text": ruleText("own", "$X.first"), "mode": "block"}).Rules
+		again, err := s.api().AddPolicyRules(t.Context(), s.deployment.Slug, id, api.AddPolicyRulesRequest{Text: ruleText("own", "$X.second")})
+		want := api.AddedRule{ID: made[0].ID, Path: "own", Mode: "block", Version: 2}
+		if err != nil || len(again.Rules) != 1 || again.Rules[0] != want || made[0].Version != 1 {
+			t.Errorf("added %+v, then %+v, %v", made, again, err)
+		}
+		one, err := s.api().GetPolicyRule(t.Context(), s.deployment.Slug, id, made[0].ID)
+		if err != nil || one.Rule.Path != "own" || !one.Served || len(one.Versions) != 2 || !strings.Contains(one.Versions[0].Text, "pattern: $X.second") ||
+			!strings.Contains(one.Versions[1].Text, "pattern: $X.first") || one.Versions[0].Checked || !strings.HasPrefix(one.Versions[0].AddedBy, "token:") {
+			t.Errorf("%+v, %v", one, err)
+		}
+		for _, text := range []string{"x", "rules: []", "rules:\n- {id: secret, message: m, severity: ERROR, languages: [go], pattern: x, metadata: {product: secrets}}"} {
+			invalid(t, s.send(t, request{method: "POST", path: path, body: object{"text": text}}), "body.text")
+		}
+		if a := s.send(t, request{method: "POST", path: path, body: object{"text": ruleText("fine", "x") + "- {id: not fine}\n"}}); a.status != 400 || strings.Count(string(a.body), `"location":"body.text","message":"rules[1].`) != 5 {
+			t.Errorf("of several faults: %d %s", a.status, a.body)
+		}
+		if rules := get[api.ListPolicyRulesResponse](t, s, "policies/"+id+"?limit=2000").Rules; slices.ContainsFunc(rules, func(r api.PolicyRule) bool { return r.Path == "fine" }) {
+			t.Error("of a file with faults a rule is taken")
+		}
+		other := (&world{site: s}).policyID(t, "PRODUCT_TYPE_SECRETS")
+		refused(t, s.send(t, request{method: "GET", path: "policies/" + other + "/rules/" + made[0].ID}), 404, api.CodeNotFound)
+		if gone, err := s.api().RemovePolicyRule(t.Context(), s.deployment.Slug, id, made[0].ID); err != nil || gone.Rule.Path != "own" {
+			t.Errorf("%+v, %v", gone, err)
+		}
+		refused(t, s.send(t, request{method: "GET", path: path + "/" + made[0].ID}), 404, api.CodeNotFound)
+	})
+}

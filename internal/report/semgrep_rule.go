@@ -226,6 +226,17 @@ func isProOnly(engine json.RawMessage) bool {
 	return bytes.Contains(engine, []byte(`"PRO`))
 }
 
+// ServedRule is what a rule of a product says of itself, by its text, for scanners to be
+// served it. The error is that of SemgrepRule.
+func ServedRule(text []byte, product redoubt.IssueType) (redoubt.Rule, error) {
+	content, err := SemgrepRule(text)
+	if err != nil {
+		return redoubt.Rule{}, err
+	}
+	content.IssueType = product
+	return *content, nil
+}
+
 // SemgrepRule reads a rule in semgrep's rule language, as JSON, and returns
 // what its results will say of it, with the message and languages that they
 // do not tell.

@@ -101,6 +101,11 @@ var described = map[string]routeDoc{
 	"previewPolicy": {"Preview a change of a policy", "What other settings, or deleting it, would change, by what is open on the branches of its projects that were scanned in the last 30 days: the gate judges each as if its scan ran again. " +
 		"At most 300 branches and 100,000 findings are read. Nothing is changed. A token that is bound to projects may not."},
 
+	"addPolicyRules": {"Add rules to a policy", "Takes a file of Semgrep rules in, all or none: everything that is wrong with it is told at once. Another text under an id that is there is its next version. " +
+		"Whether patterns parse is not checked here, as `redoubt policy add-rules` has a scanner do. A token that is bound to projects may not."},
+	"getPolicyRule":    {"Get a rule of a policy", "A rule, with the texts that it has or had. A token that is bound to projects may not."},
+	"removePolicyRule": {"Remove a rule from a policy", "Scanners are given it no more by this policy; where no other one of a project has it, the next full scan removes its findings. Its texts stay. A token that is bound to projects may not."},
+
 	"getDueDays": {"Get the due days of a policy", "How many days people have to fix the findings that the policy is for, by severity. Of several policies of a project and product, the one that gives a finding the fewest counts."},
 	"setDueDays": {"Set the due days of a policy", "Replaces how many days people have. Due dates are counted anew at once: none is stored. A token that is bound to projects may not."},
 
@@ -178,6 +183,7 @@ var pathWords = map[string]struct{ text, example string }{
 	"repositoryId":   {"Id of the project.", "17"},
 	"policyId":       {"Id of the policy.", "3"},
 	"advisoryId":     {"CVE, GHSA or any other id of a vulnerability.", "CVE-2021-44228"},
+	"policyRuleId":   {"Id of the rule within its policy.", "99"},
 	"conditionId":    {"Id of the condition within its policy.", "1"},
 	"exceptionId":    {"Id of the exception.", "7"},
 

@@ -31,7 +31,7 @@ func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
 	h := newHarness(t)
 	managing := map[string]bool{
 		"createProject": true, "updateProject": true, "deleteProject": true, "toggleManagedScan": true, "deleteRef": true, "addProjectTags": true, "removeProjectTags": true, "updatePolicy": true,
-		"createPolicy": true, "deletePolicy": true, "setPolicySettings": true, "previewPolicy": true,
+		"createPolicy": true, "deletePolicy": true, "setPolicySettings": true, "previewPolicy": true, "addPolicyRules": true, "removePolicyRule": true,
 		"setDueDays": true, "createPolicyCondition": true, "deletePolicyCondition": true,
 		"listConnections": true, "createConnection": true, "getConnection": true, "updateConnection": true, "deleteConnection": true, "testConnection": true, "makeWebhooks": true,
 		"listRepositories": true, "followRepositories": true, "unfollowRepositories": true, "listDeliveries": true, "listRunners": true, "revokeRunner": true,

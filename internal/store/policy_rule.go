@@ -52,6 +52,16 @@ func (tx *Tx) PolicyRulesWithin(ctx context.Context, globs redoubt.ProjectGlobs,
 	return rules, more, err
 }
 
+// PolicyRule finds a rule of a policy by the id that it has there. An unknown one, or one
+// that was removed, is redoubt.ErrNotFound.
+func (tx *Tx) PolicyRule(ctx context.Context, policyID, id int64) (redoubt.PolicyRule, error) {
+	r, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.id = $3`, policyID, id)
+	if err != nil {
+		return r, fmt.Errorf("rule %d of policy %d: %w", id, policyID, err)
+	}
+	return r, nil
+}
+
 // PolicyRuleCount counts the rules of a policy in one mode.
 type PolicyRuleCount struct {
 	PolicyID int64

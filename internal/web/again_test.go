@@ -34,7 +34,7 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 	for _, path := range []string{
 		"/settings/tokens", "/settings/users", "/settings/users/ben/role", "/settings/users/ben/link", "/settings/users/ben/disable",
 		"/settings/users/ben/enable", "/approve/ABCD-2345", "/authorize", "/device",
-		"/policies/1/rules", "/policies/new", "/policies/1/settings", "/policies/1/delete", "/policies/1/due", "/policies/1/conditions", "/policies/1/conditions/1/remove", "/projects/1/delete",
+		"/policies/1/rules", "/policies/1/rules/1/remove", "/policies/1/add-rules", "/policies/new", "/policies/1/settings", "/policies/1/delete", "/policies/1/due", "/policies/1/conditions", "/policies/1/conditions/1/remove", "/projects/1/delete",
 	} {
 		b.wants(path, b.submit(path, url.Values{"name": {"eve"}, "role": {"admin"}, "ci": {"on"}, "days": {"30"}}), http.StatusSeeOther, asked)
 	}

@@ -33,6 +33,8 @@ func pagesOf(s *site) []string {
 	ids := map[string]string{
 		"findings": firstFinding(s), "projects": first(s, "/projects", "/projects/"), "scans": first(s, "/scans", "/scans/"), "policies": first(s, "/policies", "/policies/"),
 	}
+	policy := "/policies/" + ids["policies"]
+	ids["rules"] = first(s, policy, policy+"/rules/")
 	if s.viewer.May(admin) {
 		ids["notifications"] = decimal(s.tellingRule().ID)
 	}

@@ -82,6 +82,8 @@ type policyPage struct {
 	DueForm dueForm
 	DueSet  bool // the days were just set
 	Saved   bool // its settings just were
+	Removed bool // a rule just was
+	Added   int  // rules that just were
 	Set     int  // rules that were just set to Mode, all at once
 }
 
@@ -130,8 +132,11 @@ func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 		return redoubt.Invalid("after", "is no place in the list: go back to its start")
 	}
 	p.Set, _ = strconv.Atoi(q.Get("set")) // what is no number was none
-	q.Del("set")
-	q.Del("saved")
+	p.Added, _ = strconv.Atoi(q.Get("added"))
+	p.Removed = q.Has("removed")
+	for _, said := range []string{"set", "saved", "added", "removed"} {
+		q.Del(said)
+	}
 	q.Del("changed")
 	q.Del("condition")
 	q.Del("due")

@@ -1,0 +1,40 @@
+package api
+
+// AddPolicyRulesRequest are rules that a policy is to have. Unknown members are refused.
+type AddPolicyRulesRequest struct {
+	_        struct{} `additionalProperties:"false"`
+	PolicyID string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
+	Text     string   `json:"text" minLength:"1" maxLength:"1000000" doc:"A file of rules in the scanner's language, as YAML or JSON."`
+	Mode     string   `json:"mode,omitempty" enum:"monitor,comment,block" doc:"What their findings are to do to a build; left out, rules that are there keep theirs and new ones are in monitor." example:"monitor"`
+}
+
+// AddPolicyRulesResponse are the rules that were taken in.
+type AddPolicyRulesResponse struct {
+	Policy Policy      `json:"policy" doc:"The policy."`
+	Rules  []AddedRule `json:"rules" doc:"The rules, in the order of the file."`
+}
+
+// AddedRule is a rule that a policy has now.
+type AddedRule struct {
+	ID      string `json:"id" pattern:"^[0-9]+$" doc:"Id of the rule in the policy." example:"99"`
+	Path    string `json:"path" doc:"Dotted path of the rule." example:"shop-no-raw-price"`
+	Mode    string `json:"mode" enum:"monitor,comment,block" doc:"What its findings do to a build." example:"monitor"`
+	Version int64  `json:"version" doc:"Version of its text, from 1." example:"1"`
+}
+
+// PolicyRuleResponse is a rule of a policy, with its texts.
+type PolicyRuleResponse struct {
+	Policy   Policy        `json:"policy" doc:"The policy."`
+	Rule     PolicyRule    `json:"rule" doc:"The rule."`
+	Served   bool          `json:"served" doc:"Whether scanners are given it."`
+	Versions []RuleVersion `json:"versions" doc:"Texts that it has or had, the newest first; none of a rule that is known from reports alone."`
+}
+
+// RuleVersion is a text that a rule has or had.
+type RuleVersion struct {
+	Version int64  `json:"version" doc:"From 1." example:"1"`
+	Text    string `json:"text" doc:"A file with the rule, as YAML."`
+	Checked bool   `json:"checked" doc:"Whether the scanner itself has parsed it."`
+	AddedAt Time   `json:"added_at" doc:"When it was added."`
+	AddedBy string `json:"added_by" doc:"Who added it."`
+}

@@ -1,0 +1,246 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// maxRuleForm bounds what one form of rules holds, in bytes.
+const maxRuleForm = 4 << 20
+
+// policyRulePage is a rule of a policy: what it says, and what it said before.
+type policyRulePage struct {
+	Policy redoubt.Policy
+	policyRuleRow
+	Versions []redoubt.RuleVersion // newest first; none of a rule that was never distributed
+	Version  redoubt.RuleVersion   // that is shown
+	Lines    []codeLine
+}
+
+// policyRule finds the rule of a policy that the path names.
+func (req *request) policyRule(ctx context.Context, tx *store.Tx) (p redoubt.Policy, r redoubt.PolicyRule, err error) {
+	id, err := req.id()
+	if err != nil {
+		return p, r, err
+	}
+	of, err := strconv.ParseInt(req.r.PathValue("rule"), 10, 64)
+	if err != nil || of <= 0 {
+		return p, r, redoubt.ErrNotFound
+	}
+	if p, err = tx.Policy(ctx, id); err != nil {
+		return p, r, err
+	}
+	r, err = tx.PolicyRule(ctx, id, of)
+	return p, r, err
+}
+
+// showPolicyRule shows a rule with its text, in the version that the address names.
+func (req *request) showPolicyRule() error {
+	p := &policyRulePage{}
+	var rules [1]redoubt.PolicyRule
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if p.Policy, rules[0], err = req.policyRule(ctx, tx); err != nil {
+			return err
+		}
+		if p.Versions, err = tx.RuleVersions(ctx, rules[0].Rule.Name); err != nil {
+			return err
+		}
+		return rateByAdvisories(ctx, tx, rules[:])
+	})
+	if err != nil {
+		return err
+	}
+	list := &policyPage{policyRow: policyRow{Policy: p.Policy}}
+	if err := req.openOfRules(list, rules[:]); err != nil {
+		return err
+	}
+	p.policyRuleRow = list.List[0]
+	slices.Reverse(p.Versions)
+	if err := p.choose(req); err != nil {
+		return err
+	}
+	return req.show(http.StatusOK, pageView{Template: "policy_rule", Title: p.Rule.Name, Section: "policies", Data: p})
+}
+
+// choose reads the version that the address names, or the newest.
+func (p *policyRulePage) choose(req *request) error {
+	asked := req.r.URL.Query().Get("version")
+	if len(p.Versions) == 0 {
+		return nil
+	}
+	at := 0
+	if asked != "" {
+		if at = slices.IndexFunc(p.Versions, func(v redoubt.RuleVersion) bool { return strconv.Itoa(v.Version) == asked }); at < 0 {
+			return redoubt.ErrNotFound
+		}
+	}
+	p.Version = p.Versions[at]
+	text, err := policy.YAML(p.Version.Text)
+	for i, line := range strings.Split(strings.TrimRight(string(text), "\n"), "\n") {
+		p.Lines = append(p.Lines, codeLine{Number: i + 1, Text: line})
+	}
+	highlight(req.r.Context(), "rule.yaml", p.Lines)
+	return err
+}
+
+// removePolicyRule takes a rule out of a policy.
+func (req *request) removePolicyRule() error {
+	var id int64
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
+		p, r, err := req.policyRule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		id = p.ID
+		return tx.RemoveRule(ctx, id, r.Rule.Name)
+	})
+	if err != nil {
+		return err
+	}
+	req.redirect(req.to("/policies/" + decimal(id) + "?removed=1"))
+	return nil
+}
+
+// addRulesPage is the form to hand rules in, with what is wrong with them.
+type addRulesPage struct {
+	redoubt.Policy
+	Mode   string
+	Text   string // that was typed
+	Faults []redoubt.FieldError
+	Files  bool // some were chosen, which the browser does not choose again
+}
+
+// askAddRules shows the form.
+func (req *request) askAddRules() error {
+	return req.showAddRules(http.StatusOK, &addRulesPage{})
+}
+
+func (req *request) showAddRules(status int, p *addRulesPage) error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		p.Policy, err = tx.Policy(ctx, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.show(status, pageView{Template: "policy_add_rules", Title: "Add rules to " + p.Name, Section: "policies", Data: p})
+}
+
+// addRules takes the rules of the form in, all or none.
+func (req *request) addRules() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	p, files, err := req.ruleForm()
+	status := http.StatusBadRequest
+	added := 0
+	if err == nil {
+		err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			added, err = p.serve(ctx, tx, id, files)
+			return err
+		})
+	}
+	var invalid *redoubt.InvalidError
+	switch {
+	case err == nil:
+		req.redirect(req.to("/policies/" + decimal(id) + "?added=" + strconv.Itoa(added)))
+		return nil
+	case errors.Is(err, redoubt.ErrTooLarge):
+		status, p.Faults = http.StatusRequestEntityTooLarge, []redoubt.FieldError{{Location: "files", Message: "have more than 4 MiB together: hand them in one after the other, or by redoubt policy add-rules"}}
+	case errors.As(err, &invalid):
+		p.Faults = invalid.Fields
+	default:
+		return err
+	}
+	return req.showAddRules(status, p)
+}
+
+// serve has the policy serve the rules of files, and counts them.
+func (p *addRulesPage) serve(ctx context.Context, tx *store.Tx, id int64, files []policy.File) (int, error) {
+	mode, ok := redoubt.ParsePolicyMode(p.Mode)
+	if p.Mode != "" && !ok {
+		return 0, redoubt.Invalid("mode", "is monitor, comment or block, or nothing to keep that of rules that are there")
+	}
+	stored, err := tx.Policy(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	rules, err := policy.Gather(stored.Product, files...)
+	for _, r := range rules {
+		content, err := report.ServedRule(r.Text, r.Product)
+		if err != nil {
+			return 0, err
+		}
+		if _, err = tx.ServeRule(ctx, store.Serving{Rule: content, Text: r.Text, Mode: mode, PolicyID: id}); err != nil {
+			return 0, err
+		}
+	}
+	return len(rules), err
+}
+
+// ruleForm reads the form as it comes: the fields, and the files.
+func (req *request) ruleForm() (p *addRulesPage, files []policy.File, err error) {
+	p = &addRulesPage{}
+	parts, err := req.r.MultipartReader()
+	if err != nil {
+		return p, nil, redoubt.Invalid("form", "holds no files: choose some, or type rules in")
+	}
+	room := int64(maxRuleForm)
+	fields := url.Values{}
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		text, err := readPart(part, err, &room)
+		switch {
+		case err != nil:
+			return p, nil, err
+		case part.FileName() == "" && part.FormName() != "files":
+			fields.Add(part.FormName(), string(text))
+		case part.FileName() != "":
+			p.Files = true
+			files = append(files, policy.File{Name: redoubt.Line(part.FileName()), Text: text})
+		}
+	}
+	p.Mode, p.Text = fields.Get("mode"), fields.Get("text")
+	if strings.TrimSpace(p.Text) != "" {
+		files = append(files, policy.File{Name: "typed", Text: []byte(p.Text)})
+	}
+	if len(files) == 0 {
+		return p, nil, redoubt.Invalid("files", "choose a file of rules, or type rules in")
+	}
+	return p, files, textualValues("form", fields)
+}
+
+// readPart reads a part of a form, where there is room for it.
+func readPart(part *multipart.Part, failed error, room *int64) ([]byte, error) {
+	if failed != nil {
+		return nil, redoubt.Invalid("form", "cannot be read: send it again")
+	}
+	text, err := io.ReadAll(io.LimitReader(part, *room+1))
+	if err != nil {
+		return nil, redoubt.Invalid("form", "cannot be read: send it again")
+	}
+	if *room -= int64(len(text)); *room < 0 {
+		return nil, redoubt.ErrTooLarge
+	}
+	return text, nil
+}
