@@ -90,7 +90,7 @@ func overview(b *testing.B, v *View) {
 	every := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true}
 	v.Trend(every, ends)
 	v.Trend(every, []time.Time{now.AddDate(0, 0, -1), now})
-	v.FixTimes(every, ends[0])
+	v.FixTimes(ends[0], every)
 	every.Statuses = []redoubt.Status{redoubt.StatusOpen}
 	ask(b, v, ListQuery{Filter: every, Groups: []Grouping{ByRule, ByProject}, Values: 5, Facets: []FacetRequest{{Facet: FacetSeverity}}})
 }

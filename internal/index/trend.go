@@ -61,11 +61,25 @@ type FixTime struct {
 // fixHours bounds the hours that are told apart; longer ones count as this.
 const fixHours = 5 * 366 * 24
 
-// FixTimes measures the findings among those that a filter selects that were
-// fixed since a time, worst severity first; severities without any are left out.
-func (v *View) FixTimes(f redoubt.FindingFilter, since time.Time) []FixTime {
-	f.Statuses = []redoubt.Status{redoubt.StatusFixed}
+// FixTimes measures the findings among those that any of the filters selects, one for each
+// product, that were fixed since a time, worst severity first; severities without any are
+// left out.
+func (v *View) FixTimes(since time.Time, filters ...redoubt.FindingFilter) []FixTime {
 	hours := make([][]int, redoubt.SeverityCritical+1) // how many took so many, by severity
+	for _, f := range filters {
+		v.addFixHours(hours, f, since)
+	}
+	var out []FixTime
+	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+		if h := hours[severity]; h != nil {
+			out = append(out, fixTime(severity, h))
+		}
+	}
+	return out
+}
+
+func (v *View) addFixHours(hours [][]int, f redoubt.FindingFilter, since time.Time) {
+	f.Statuses = []redoubt.Status{redoubt.StatusFixed}
 	v.read(f.IssueType, func(s *state, p *partition) {
 		from := since.UnixMicro()
 		for batch := range batches(roaring.And(s.selected(p, &f), p.closedSince(dayOf(from)))) { // a finding ends when it is fixed, or later
@@ -83,13 +97,6 @@ func (v *View) FixTimes(f redoubt.FindingFilter, since time.Time) []FixTime {
 			}
 		}
 	})
-	var out []FixTime
-	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
-		if h := hours[severity]; h != nil {
-			out = append(out, fixTime(severity, h))
-		}
-	}
-	return out
 }
 
 // fixTime reads ranks off a histogram of hours.

@@ -17,7 +17,7 @@ import (
 
 // Spans of the overview.
 const (
-	trendWeeks = 13
+	trendWeeks = 13 // where nobody chooses
 	silentDays = 14
 	topRows    = 6
 )
@@ -40,10 +40,18 @@ type overviewPage struct {
 	Silent    []redoubt.Project
 	SilentAll int
 	Days      int
+	Scope     overviewScope
+	Period    period
+	Ages      []ageBucket
 	Visit     *sinceVisit
 	Sources   []sourceAge
 	Stale     bool // what is known of vulnerabilities is old
 	News      news
+}
+
+// OpenAddress is that of what is open.
+func (s standing) OpenAddress() string {
+	return narrowed(s.Address, string(index.FacetStatus), redoubt.StatusOpen.String())
 }
 
 // standing is what is open of a product.
@@ -87,7 +95,11 @@ func (req *request) overview() error {
 	if err != nil {
 		return err
 	}
-	p := &overviewPage{Days: silentDays}
+	scope, err := req.overviewScope()
+	if err != nil {
+		return err
+	}
+	p := &overviewPage{Days: silentDays, Scope: scope}
 	if start.Open(req.viewer) {
 		if !start.Scanned() {
 			return req.showStart(start)
@@ -99,17 +111,24 @@ func (req *request) overview() error {
 		return err
 	}
 	now := req.Clock()
-	ends := weeks(now, trendWeeks)
+	ends := weeks(now, 2*scope.Weeks) // the period, and as long before it
 	points := make([]index.TrendPoint, len(ends)-1)
-	for _, product := range products {
+	var filters []redoubt.FindingFilter
+	for _, product := range scope.products() {
 		if err := req.stand(view, p, product); err != nil {
 			return err
 		}
-		sum(points, view.Trend(every(product), ends))
+		filters = append(filters, scope.of(product))
+		sum(points, view.Trend(scope.of(product), ends))
 	}
-	p.Chart = newChart(points)
-	p.Fix = view.FixTimes(every(products[0]), ends[0])
-	p.Targets, p.ByTag = req.targets(view, ends[0])
+	ends = ends[scope.Weeks:]
+	p.Period, p.Ages = periodOf(points), agesOf(view, filters, now)
+	p.Chart = newChart(points[scope.Weeks:])
+	p.Fix = view.FixTimes(ends[0], filters...)
+	p.Targets, p.ByTag = req.targets(view, scope, ends[0])
+	if err := req.offer(&p.Scope); err != nil {
+		return err
+	}
 	trim(&p.Rules)
 	trim(&p.Projects)
 	if err := req.health(p, now); err != nil {
@@ -142,9 +161,9 @@ func sum(into, add []index.TrendPoint) {
 
 // stand counts what is open of a product, and in which rules and projects.
 func (req *request) stand(view *index.View, p *overviewPage, product product) error {
-	filter := every(product)
+	filter := p.Scope.of(product)
 	filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
-	s := standing{Product: product, Address: req.to(product.Path)}
+	s := standing{Product: product, Address: p.Scope.narrow(req.to(product.Path))}
 	answer, err := view.List(req.r.Context(), index.ListQuery{
 		Filter: filter, Groups: []index.Grouping{index.ByRule, index.ByProject}, Values: 5, Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetUnrated}, {Facet: index.FacetDue}}, Now: req.Clock(),
 	})
@@ -154,10 +173,14 @@ func (req *request) stand(view *index.View, p *overviewPage, product product) er
 	s.Open = answer.Total
 	s.severities(answer.Facets)
 	for _, g := range answer.Groups[index.ByRule] {
-		addTop(&p.Rules, g, s.Address+"?rules="+url.QueryEscape(g.Name))
+		addTop(&p.Rules, g, narrowed(s.Address, string(index.FacetRule), g.Name))
 	}
 	for _, g := range answer.Groups[index.ByProject] {
-		addTop(&p.Projects, g, req.to("/projects/"+decimal(g.ID)))
+		address := req.to("/projects/" + decimal(g.ID)) // which has all products
+		if p.Scope.Product != "" {
+			address = narrowed(req.to(product.Path), string(index.FacetProject), g.Name)
+		}
+		addTop(&p.Projects, g, address)
 	}
 	p.Open += s.Open
 	p.Products = append(p.Products, s)
@@ -203,7 +226,7 @@ func narrowed(address, key, value string) string {
 	if strings.Contains(address, "?") {
 		sign = "&"
 	}
-	return address + sign + key + "=" + value
+	return address + sign + key + "=" + url.QueryEscape(value)
 }
 
 // addTop gathers a row of one product.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -30,7 +31,7 @@ type lateCount struct {
 func (t targetRow) Reached() int { return 100 * t.InTime / max(t.Fixed, 1) }
 
 // add sums up what a product has. Key and value narrow its list to the row.
-func (t *targetRow) add(req *request, p product, o index.DueTarget, key index.Facet, value string) {
+func (t *targetRow) add(list string, p product, o index.DueTarget, key index.Facet, value string) {
 	t.Fixed, t.InTime, t.Overdue = t.Fixed+o.Fixed, t.InTime+o.InTime, t.Overdue+o.Overdue
 	if o.Overdue > 0 {
 		q := url.Values{
@@ -38,25 +39,32 @@ func (t *targetRow) add(req *request, p product, o index.DueTarget, key index.Fa
 			string(index.FacetStatus): {redoubt.StatusOpen.String(), redoubt.StatusReviewing.String(), redoubt.StatusFixing.String()},
 			string(key):               {value},
 		}
-		t.Late = append(t.Late, lateCount{p, o.Overdue, req.to(p.Path) + "?" + q.Encode()})
+		sign := "?"
+		if strings.Contains(list, "?") {
+			sign = "&"
+		}
+		t.Late = append(t.Late, lateCount{p, o.Overdue, list + sign + q.Encode()})
 	}
 }
 
 // targets are the rows of the overview: by severity, worst first, and by tag, those with
 // the most overdue first.
-func (req *request) targets(view *index.View, since time.Time) (bySeverity, byTag []targetRow) {
+func (req *request) targets(view *index.View, scope overviewScope, since time.Time) (bySeverity, byTag []targetRow) {
 	var severities [redoubt.SeverityCritical + 1]targetRow
 	tags := map[string]*targetRow{}
-	for _, p := range products {
-		targets := view.DueTargets(every(p), since)
+	for _, p := range scope.products() {
+		targets, list := view.DueTargets(scope.of(p), since), scope.narrow(req.to(p.Path))
 		for severity := redoubt.SeverityLow; severity <= redoubt.SeverityCritical; severity++ {
-			severities[severity].add(req, p, targets.Severity[severity], index.FacetSeverity, severity.String())
+			severities[severity].add(list, p, targets.Severity[severity], index.FacetSeverity, severity.String())
 		}
 		for tag, target := range targets.Tag {
+			if scope.Tag != "" && !strings.EqualFold(tag, scope.Tag) {
+				continue // projects have further tags
+			}
 			if tags[tag] == nil {
 				tags[tag] = &targetRow{Name: tag}
 			}
-			tags[tag].add(req, p, target, index.FacetProjectTag, tag)
+			tags[tag].add(scope.narrowProject(req.to(p.Path)), p, target, index.FacetProjectTag, tag)
 		}
 	}
 	for severity := redoubt.SeverityCritical; severity > 0; severity-- {

@@ -1,15 +1,19 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 func TestOverviewSaysWhatTheListsSay(t *testing.T) {
@@ -34,6 +38,68 @@ func TestOverviewSaysWhatTheListsSay(t *testing.T) {
 		if got := total(t, s.page(strings.TrimPrefix(m[1], "/orgs/acme"))); got != m[2] {
 			t.Errorf("the overview says %s, %s shows %s", m[2], m[1], got)
 		}
+	}
+}
+
+// TestOverviewOfSome: a period, a product, a tag or a project narrow all that the overview says,
+// and what its numbers open.
+func TestOverviewOfSome(t *testing.T) {
+	s := demoSite(t)
+	s.as(redoubt.RoleAdmin)
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.ProjectByName(ctx, "acme/gateway")
+		if err == nil {
+			_, err = tx.UpdateProject(ctx, p.ID, store.ProjectPatch{Tags: new([]string{"edge case & co"})})
+		}
+		return err
+	})
+	open := redoubt.FindingFilter{Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}}
+	count := func(f redoubt.FindingFilter, of ...product) (n int) {
+		for _, p := range of {
+			f.IssueType = p.Type
+			n += s.view().Count(f)
+		}
+		return n
+	}
+	tagged, named := open, open
+	tagged.ProjectTags, named.Projects = []string{"edge case & co"}, []string{"acme/app"}
+	for query, want := range map[string]int{
+		"weeks=4": count(open, products...), "product=sca": count(open, productOf(redoubt.SCA)), "tag=" + url.QueryEscape("edge case & co"): count(tagged, products...),
+		"project=acme%2Fapp": count(named, products...), "project=acme%2Fapp&product=sast&weeks=52": count(named, productOf(redoubt.SAST)), "tag=nobody-has-it": 0,
+	} {
+		page := s.page("/overview?" + query)
+		says(t, page, "<h1>"+strconv.Itoa(want)+" open</h1>")
+		followed := countLinks(t, page)
+		for _, l := range followed {
+			if got := s.total(t, l); got != l.n {
+				t.Errorf("%s says %d %s, and %s has %d", query, l.n, l.of, l.address, got)
+			}
+		}
+		ages := 0
+		for _, m := range regexp.MustCompile(`<tr data-age><td>[^<]*</td><td class="num">(\d+)</td>`).FindAllStringSubmatch(page, -1) {
+			n, _ := strconv.Atoi(m[1])
+			ages += n
+		}
+		if ages != want {
+			t.Errorf("%s: the ages add up to %d, %d are open", query, ages, want)
+		}
+		if len(followed) < 2 && want > 0 {
+			t.Errorf("%s: %d numbers open their rows", query, len(followed))
+		}
+	}
+	says(t, s.page("/overview?weeks=4"), "The last 4 weeks", "Time to fix, in the last 4 weeks", "in the last 4 weeks")
+	for _, bad := range []string{"weeks=5", "weeks=x", "product=none"} {
+		if a := s.get("/overview?" + bad); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", bad, a.Status)
+		}
+	}
+}
+
+// TestPeriodIsBesideTheOneBefore adds up the halves of a trend.
+func TestPeriodIsBesideTheOneBefore(t *testing.T) {
+	got := periodOf([]index.TrendPoint{{New: 1, Fixed: 2}, {New: 3, Decided: 1}, {New: 10, Fixed: 4, Decided: 1}, {Fixed: 20}})
+	if want := (period{New: 10, Fixed: 24, Net: -15, NewBefore: 4, FixedBefore: 2, NetBefore: 1}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

@@ -1,0 +1,148 @@
+package web
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// periods are how many weeks an overview may look back.
+var periods = []int{4, trendWeeks, 26, 52}
+
+// overviewScope is what an overview is of, as its address says.
+type overviewScope struct {
+	Weeks                 int
+	Tag, Project, Product string   // empty for all
+	Tags, Projects        []string // to choose from
+}
+
+// maxOffered is how many projects and tags a form offers.
+const maxOffered = 500
+
+// overviewScope reads the address.
+func (req *request) overviewScope() (s overviewScope, err error) {
+	q := req.r.URL.Query()
+	s = overviewScope{Weeks: trendWeeks, Tag: strings.TrimSpace(q.Get("tag")), Project: strings.TrimSpace(q.Get("project")), Product: q.Get("product")}
+	if text := q.Get("weeks"); text != "" {
+		if s.Weeks, err = strconv.Atoi(text); err != nil || !slices.Contains(periods, s.Weeks) {
+			return s, redoubt.Invalid("weeks", "is 4, 13, 26 or 52")
+		}
+	}
+	if _, ok := redoubt.ParseIssueType(s.Product); !ok && s.Product != "" {
+		return s, redoubt.Invalid("product", "is sast, sca or secrets, or nothing for all")
+	}
+	return s, nil
+}
+
+// Periods are what may be chosen.
+func (overviewScope) Periods() []int { return periods }
+
+// Narrow reports whether the overview leaves projects out.
+func (s overviewScope) Narrow() bool { return s.Tag != "" || s.Project != "" }
+
+// products are those that the overview is of.
+func (s overviewScope) products() []product {
+	if t, ok := redoubt.ParseIssueType(s.Product); ok {
+		return []product{productOf(t)}
+	}
+	return products
+}
+
+// of selects each finding of a product once.
+func (s overviewScope) of(p product) redoubt.FindingFilter {
+	f := every(p)
+	if s.Tag != "" {
+		f.ProjectTags = []string{s.Tag}
+	}
+	if s.Project != "" {
+		f.Projects = []string{s.Project}
+	}
+	return f
+}
+
+// narrow is the address of a list of the scope's findings.
+func (s overviewScope) narrow(list string) string {
+	list = s.narrowProject(list)
+	if s.Tag != "" {
+		list = narrowed(list, string(index.FacetProjectTag), s.Tag)
+	}
+	return list
+}
+
+// narrowProject is the address of a list of the project's findings, whatever its tags.
+func (s overviewScope) narrowProject(list string) string {
+	if s.Project != "" {
+		list = narrowed(list, string(index.FacetProject), s.Project)
+	}
+	return list
+}
+
+// offer reads what may be chosen.
+func (req *request) offer(s *overviewScope) error {
+	return req.view(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Projects(ctx, store.ProjectQuery{Limit: maxOffered})
+		for _, p := range list {
+			s.Projects = append(s.Projects, p.Name)
+			s.Tags = append(s.Tags, p.Tags...)
+		}
+		slices.Sort(s.Tags)
+		s.Tags = slices.Compact(s.Tags)
+		s.Tags = s.Tags[:min(len(s.Tags), maxOffered)]
+		return err
+	})
+}
+
+// period is what happened in it, beside what happened in as long a time before.
+type period struct {
+	New, Fixed, Net                   int // Net is by how many more are open at its end
+	NewBefore, FixedBefore, NetBefore int
+}
+
+// periodOf reads points of which the second half are the period.
+func periodOf(points []index.TrendPoint) (p period) {
+	half := len(points) / 2
+	for i, point := range points {
+		net := point.New - point.Fixed - point.Decided
+		if i < half {
+			p.NewBefore, p.FixedBefore, p.NetBefore = p.NewBefore+point.New, p.FixedBefore+point.Fixed, p.NetBefore+net
+		} else {
+			p.New, p.Fixed, p.Net = p.New+point.New, p.Fixed+point.Fixed, p.Net+net
+		}
+	}
+	return p
+}
+
+// ageBucket is how many findings are open for so long.
+type ageBucket struct {
+	Label string
+	Count int
+	Share float64 // of all that are open, in percent
+}
+
+// agesOf counts what is open by how long it is there.
+func agesOf(view *index.View, filters []redoubt.FindingFilter, now time.Time) []ageBucket {
+	buckets := []ageBucket{{Label: "Up to 7 days"}, {Label: "8 to 30 days"}, {Label: "31 to 90 days"}, {Label: "Older than 90 days"}}
+	since := []time.Time{now.AddDate(0, 0, -7), now.AddDate(0, 0, -30), now.AddDate(0, 0, -90), {}}
+	all := 0
+	for _, f := range filters {
+		f.Statuses = []redoubt.Status{redoubt.StatusOpen}
+		younger := 0
+		for i := range buckets {
+			f.Since = since[i]
+			n := view.Count(f)
+			buckets[i].Count += n - younger
+			younger = n
+		}
+		all += younger
+	}
+	for i := range buckets {
+		buckets[i].Share = 100 * float64(buckets[i].Count) / float64(max(all, 1))
+	}
+	return buckets
+}
