@@ -37,8 +37,7 @@ func TestGatherTellsAllFaultsAtOnce(t *testing.T) {
 		for _, r := range rules {
 			got = append(got, r.ID)
 		}
-		var invalid *redoubt.InvalidError
-		if errors.As(err, &invalid) {
+		if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
 			for _, f := range invalid.Fields {
 				got = append(got, f.Location)
 			}

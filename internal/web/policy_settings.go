@@ -113,15 +113,14 @@ func (req *request) showPolicySettings(status int, id int64, q url.Values, again
 		}
 		return p.foresee(ctx, tx)
 	})
-	var invalid *redoubt.InvalidError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
 		status, p.Faults = http.StatusBadRequest, asFilledIn(invalid.Fields)
 	} else if err != nil {
 		return err
 	}
 	title := "New policy"
 	if id != 0 {
-		title = "Settings of " + p.Policy.Name
+		title = "Settings of " + p.Name
 	}
 	return req.show(status, pageView{Template: "policy_settings", Title: title, Section: "policies", Data: p})
 }
