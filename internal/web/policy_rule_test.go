@@ -99,7 +99,9 @@ func TestAllFaultsOfRulesAreTold(t *testing.T) {
 		want          []string
 	}{
 		"several": {
-			map[string]string{"text": "rules:\n- id: typed-one\n"}, map[string]string{"a.yaml": ownRule, "b.yaml": "rules: [", "c.yaml": "rules: [{id: 'x y', severity: LOUD}]"}, http.StatusBadRequest,
+			map[string]string{"text": "rules:\n- id: typed-one\n"},
+			map[string]string{"a.yaml": ownRule, "b.yaml": "rules: [", "c.yaml": "rules: [{id: 'x y', severity: LOUD}]"},
+			http.StatusBadRequest,
 			[]string{"b.yaml: rules", "c.yaml: rules[0].id", "c.yaml: rules[0].severity", "c.yaml: rules[0].message", "typed: rules[0].message", "- id: typed-one", "Choose the files again"},
 		},
 		"nothing":    {nil, nil, http.StatusBadRequest, []string{"choose a file of rules"}},
