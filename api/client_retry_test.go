@@ -166,7 +166,7 @@ func TestEveryOperationHasAMethod(t *testing.T) {
 		t.Fatal(err)
 	}
 	called := map[string]string{"getMe": "Me", "getAdvisoryImpact": "AdvisoryImpact", "listFindingChanges": "FindingChanges"}
-	reads := []string{"searchIssues", "listDependencies", "listDependencyRepositories", "listLockfiles", "searchScans", "listVulns"}
+	reads := []string{"searchIssues", "listDependencies", "listDependencyRepositories", "listLockfiles", "searchScans", "listVulns", "previewPolicy"}
 	methods := map[string]bool{}
 	for m := range reflect.TypeFor[*Client]().Methods() {
 		methods[strings.ToLower(m.Name)] = true

@@ -315,7 +315,7 @@ func (c *Client) SetPolicySettings(ctx context.Context, deployment, policyID str
 
 // PreviewPolicy tells what a change of a policy would do.
 func (c *Client) PreviewPolicy(ctx context.Context, deployment, policyID string, r PreviewPolicyRequest) (*PolicyImpact, error) {
-	return answer[PolicyImpact](ctx, c, call{method: http.MethodPost, path: path(deployment, "policies", policyID, "preview"), body: r})
+	return answer[PolicyImpact](ctx, c, call{reads: true, method: http.MethodPost, path: path(deployment, "policies", policyID, "preview"), body: r})
 }
 
 // AddPolicyRules has a policy distribute the rules of a file.
