@@ -19,7 +19,7 @@ type giteaHost struct {
 }
 
 func newGitea(c Config, to redoubt.Connection, credential redoubt.HostCredential) *giteaHost {
-	return &giteaHost{to.BaseURL, rest{to.BaseURL + "/api/v1", c.client(), http.Header{"Authorization": {"token " + credential.Secret}}}}
+	return &giteaHost{to.BaseURL, rest{to.BaseURL + "/api/v1", c.client(askerOf(to, credential)), http.Header{"Authorization": {"token " + credential.Secret}}}}
 }
 
 // What Gitea answers, as far as we read it.

@@ -28,14 +28,15 @@ func githubAPI(base string) string {
 }
 
 func newGitHub(c Config, to redoubt.Connection, credential redoubt.HostCredential) (*githubHost, error) {
-	client, api := c.client(), githubAPI(to.BaseURL)
+	who, api := askerOf(to, credential), githubAPI(to.BaseURL)
+	client := c.client(who)
 	options := []github.ClientOptionsFunc{github.WithURLs(&api, &api), github.WithDisableRateLimitCheck()}
 	if credential.Kind == redoubt.CredentialApp {
 		key, err := appKey(credential.Secret)
 		if err != nil {
 			return nil, err
 		}
-		client.Transport = &appTransport{base: client.Transport, key: key, app: credential.AppID, installation: credential.InstallationID, api: api, clock: c.Clock}
+		client.Transport = &appTransport{base: client.Transport, key: key, app: credential.AppID, installation: credential.InstallationID, api: api, clock: c.Clock, who: who, tokens: cmp.Or(c.Tokens, NewTokens())}
 	} else {
 		options = append(options, github.WithAuthToken(credential.Secret))
 	}

@@ -50,27 +50,63 @@ type appTransport struct {
 	app, installation int64
 	api               string
 	clock             func() time.Time
+	who               asker
+	tokens            *Tokens
 
-	mu    sync.Mutex
-	token string
-	until time.Time
+	mu sync.Mutex // so that of those who wait for a token one makes it
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *appTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	var shown string
-	var err error
 	if strings.HasSuffix(r.URL.Path, "/app") {
-		shown, err = t.proof()
-	} else {
-		shown, err = t.current(r)
+		proof, err := t.proof()
+		if err != nil {
+			return nil, err
+		}
+		return t.show(r, proof)
 	}
+	token, kept, err := t.current(r.Context())
 	if err != nil {
 		return nil, err
 	}
+	answer, err := t.show(r, token)
+	if !unknownTo(err) {
+		return answer, err
+	}
+	t.tokens.drop(t.who, token)
+	if again, ok := repeated(r); kept && ok { // the app was installed anew since the token was made, or it was revoked
+		if token, _, err = t.current(r.Context()); err == nil {
+			return t.show(again, token)
+		}
+	}
+	return nil, err
+}
+
+// show asks with a token.
+func (t *appTransport) show(r *http.Request, token string) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+shown)
+	r.Header.Set("Authorization", "Bearer "+token)
 	return t.base.RoundTrip(r)
+}
+
+// repeated is a request that was sent before, if it can be sent again.
+func repeated(r *http.Request) (again *http.Request, ok bool) {
+	again = r.Clone(r.Context())
+	if r.Body == nil {
+		return again, true
+	}
+	if r.GetBody == nil {
+		return nil, false
+	}
+	body, err := r.GetBody()
+	again.Body = body
+	return again, err == nil
+}
+
+// unknownTo reports whether a host does not take what it was shown.
+func unknownTo(err error) bool {
+	no, is := errors.AsType[*HostError](err)
+	return is && no.Status == http.StatusUnauthorized
 }
 
 // proof says who the app is: a JSON Web Token, for some minutes.
@@ -86,16 +122,18 @@ func (t *appTransport) proof() (string, error) {
 	return text + "." + base64.RawURLEncoding.EncodeToString(signed), err
 }
 
-// current is the installation's token, which is renewed five minutes before its end.
-func (t *appTransport) current(r *http.Request) (string, error) {
+// current is the installation's token, and whether it was kept from before.
+func (t *appTransport) current(ctx context.Context) (token string, kept bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.token != "" && t.clock().Add(5*time.Minute).Before(t.until) {
-		return t.token, nil
+	if token, kept = t.tokens.find(t.who, t.clock()); kept {
+		return token, true, nil
 	}
-	var err error
-	t.token, t.until, err = t.make(r.Context(), nil)
-	return t.token, err
+	token, until, err := t.make(ctx, nil)
+	if err == nil {
+		t.tokens.put(t.who, token, t.clock(), until)
+	}
+	return token, false, err
 }
 
 // narrow bounds what a token of an installation may do.
@@ -156,7 +194,7 @@ func (c Config) CloneToken(ctx context.Context, at redoubt.Connection, credentia
 	if err != nil {
 		return "", fmt.Errorf("repository %.40q: %w", r.HostID, redoubt.ErrNotFound)
 	}
-	t := &appTransport{base: c.client().Transport, key: key, app: credential.AppID, installation: credential.InstallationID, api: githubAPI(at.BaseURL), clock: c.Clock}
+	t := &appTransport{base: c.client(askerOf(at, credential)).Transport, key: key, app: credential.AppID, installation: credential.InstallationID, api: githubAPI(at.BaseURL), clock: c.Clock}
 	token, _, err := t.make(ctx, &narrow{[]int64{id}, map[string]string{"contents": "read"}})
 	return token, explained(err)
 }

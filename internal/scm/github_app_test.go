@@ -8,13 +8,17 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
 )
 
 func TestAppsShowTheirInstallationsToken(t *testing.T) {
@@ -70,6 +74,115 @@ func TestAppsShowTheirInstallationsToken(t *testing.T) {
 	credential.Secret = "no key"
 	if _, err := config(loopback).Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, credential); err == nil {
 		t.Error("what is no key was taken")
+	}
+}
+
+// githubApp is a GitHub that makes tokens for the installation of an app, takes the newest
+// alone, and notes how it answered.
+type githubApp struct {
+	*httptest.Server
+	credential redoubt.HostCredential
+	now        time.Time
+	made       int
+	revoked    bool // the newest token
+	answers    []string
+}
+
+func newGitHubApp(t *testing.T) *githubApp {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &githubApp{
+		now:        time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
+		credential: redoubt.HostCredential{Kind: redoubt.CredentialApp, AppID: 11, InstallationID: 12, Secret: string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))},
+	}
+	g.Server = httptest.NewServer(g)
+	t.Cleanup(g.Close)
+	return g
+}
+
+func (g *githubApp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodPost:
+		g.made++
+		g.revoked = false
+		fmt.Fprintf(w, `{"token":"ghs_%d","expires_at":%q}`, g.made, g.now.Add(time.Hour).Format(time.RFC3339))
+	case r.Header.Get("Authorization") != fmt.Sprintf("Bearer ghs_%d", g.made) || g.revoked:
+		g.answers = append(g.answers, "unknown")
+		w.WriteHeader(http.StatusUnauthorized)
+	case r.Header.Get("If-None-Match") == `"1"`:
+		g.answers = append(g.answers, "unchanged")
+		w.WriteHeader(http.StatusNotModified)
+	default:
+		g.answers = append(g.answers, "told")
+		w.Header().Set("ETag", `"1"`)
+		_, _ = w.Write([]byte(`{"total_count":0,"repositories":[]}`))
+	}
+}
+
+// TestRoundsOfAnAppShareItsToken until shortly before it ends, and what the host told: by
+// whichever token.
+func TestRoundsOfAnAppShareItsToken(t *testing.T) {
+	g := newGitHubApp(t)
+	c := config(loopback)
+	c.Clock = func() time.Time { return g.now }
+	c.Known, c.Tokens = scm.NewKnown(), scm.NewTokens()
+	round := func(of redoubt.HostCredential) {
+		t.Helper()
+		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: g.URL}, of)
+		if err == nil {
+			err = h.Repositories(t.Context(), func([]redoubt.Repository) error { return nil })
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	other := newGitHubApp(t).credential // of the same ids, by somebody who has another key
+	for _, step := range []struct {
+		what    string
+		do      func()
+		made    int
+		answers string
+	}{
+		{"at first", func() { round(g.credential) }, 1, "told"},
+		{"five minutes later", func() { g.now = g.now.Add(5 * time.Minute); round(g.credential) }, 1, "unchanged"},
+		{"somebody with another key", func() { round(other) }, 2, "told"},
+		{"the first, whose token this host takes no more", func() { round(g.credential) }, 3, "unknown unchanged"},
+		{"six minutes before it ends", func() { g.now = g.now.Add(54 * time.Minute); round(g.credential) }, 3, "unchanged"},
+		{"five minutes before it ends", func() { g.now = g.now.Add(time.Minute); round(g.credential) }, 4, "unchanged"},
+		{"once it was revoked", func() { g.revoked = true; round(g.credential) }, 5, "unknown unchanged"},
+	} {
+		g.answers = nil
+		step.do()
+		equal(t, "tokens made "+step.what, nil, g.made, step.made)
+		equal(t, "answers "+step.what, nil, strings.Join(g.answers, " "), step.answers)
+	}
+}
+
+// TestATokenThatIsRefusedAtOnceIsNotMadeAgain: the answer is the host's.
+func TestATokenThatIsRefusedAtOnceIsNotMadeAgain(t *testing.T) {
+	g := newGitHubApp(t)
+	c := config(loopback)
+	c.Clock = func() time.Time { return g.now }
+	made := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			made++
+			fmt.Fprintf(w, `{"token":"x","expires_at":%q}`, g.now.Add(time.Hour).Format(time.RFC3339))
+			return
+		}
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(s.Close)
+	h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, g.credential)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = h.Repositories(t.Context(), func([]redoubt.Repository) error { return nil })
+	if no, is := errors.AsType[*scm.HostError](err); !is || no.Status != http.StatusUnauthorized || made != 1 {
+		t.Errorf("%v, with %d tokens", err, made)
 	}
 }
 

@@ -21,7 +21,7 @@ type gitlabHost struct {
 }
 
 func newGitLab(c Config, to redoubt.Connection, credential redoubt.HostCredential) *gitlabHost {
-	return &gitlabHost{to.BaseURL, rest{to.BaseURL + "/api/v4", c.client(), http.Header{"Private-Token": {credential.Secret}}}}
+	return &gitlabHost{to.BaseURL, rest{to.BaseURL + "/api/v4", c.client(askerOf(to, credential)), http.Header{"Private-Token": {credential.Secret}}}}
 }
 
 // What GitLab answers, as far as we read it.

@@ -25,7 +25,7 @@ func newJira(c Config, to redoubt.Connection, credential redoubt.HostCredential)
 	if credential.Kind == redoubt.CredentialPassword {
 		shown = "Basic " + base64.StdEncoding.EncodeToString([]byte(credential.Username+":"+credential.Secret))
 	}
-	return &jiraHost{base: to.BaseURL, api: rest{to.BaseURL + "/rest/api", c.client(), http.Header{"Authorization": {shown}}}}
+	return &jiraHost{base: to.BaseURL, api: rest{to.BaseURL + "/rest/api", c.client(askerOf(to, credential)), http.Header{"Authorization": {shown}}}}
 }
 
 // version is that of the API which the host takes: 3 is of Cloud alone.

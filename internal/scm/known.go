@@ -36,18 +36,22 @@ type knownAnswer struct {
 // NewKnown makes one that knows nothing.
 func NewKnown() *Known { return &Known{of: map[[sha256.Size]byte]*list.Element{}, newest: list.New()} }
 
-// asked has a transport ask whether answers that are known still hold.
-func (k *Known) asked(base http.RoundTripper) http.RoundTripper {
+// asked has a transport, by which one asks, ask whether answers that are known still hold.
+func (k *Known) asked(base http.RoundTripper, who asker) http.RoundTripper {
 	if k == nil {
 		return base
 	}
-	return conditional{base, k}
+	return conditional{base, k, who}
 }
+
+// shown are the headers in which a credential is.
+var shown = map[string]bool{"Authorization": true, "Private-Token": true}
 
 // conditional is a transport that asks with the ETag of what is known.
 type conditional struct {
 	base  http.RoundTripper
 	known *Known
+	who   asker
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -55,7 +59,7 @@ func (c conditional) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet {
 		return c.base.RoundTrip(r)
 	}
-	question := questionOf(r)
+	question := c.questionOf(r)
 	before := c.known.find(question)
 	if before != nil {
 		r = r.Clone(r.Context())
@@ -91,11 +95,12 @@ func (c conditional) keep(question [sha256.Size]byte, answer *http.Response) (*h
 	return answer, nil
 }
 
-// questionOf tells questions apart, also by who asks; what was shown cannot be read from it.
-func questionOf(r *http.Request) (sum [sha256.Size]byte) {
+// questionOf tells questions apart, also by who asks, and not by what is shown: an app shows
+// another token each hour.
+func (c conditional) questionOf(r *http.Request) (sum [sha256.Size]byte) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n", r.URL)
-	_ = r.Header.Write(h) // sorted; a hash takes everything
+	fmt.Fprintf(h, "%x %s\n", c.who, r.URL)
+	_ = r.Header.WriteSubset(h, shown) // sorted; a hash takes everything
 	h.Sum(sum[:0])
 	return sum
 }

@@ -135,6 +135,9 @@ type Config struct {
 	// Known has what hosts told before, so that they need not tell it again. Nil: nothing is
 	// kept.
 	Known *Known
+	// Tokens has what is shown for apps, until it ends. Nil: each host that is opened makes its
+	// own.
+	Tokens *Tokens
 	// Local lets remotes of git be folders of this machine, as file:///srv/x.git.
 	Local bool
 }
