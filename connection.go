@@ -63,14 +63,6 @@ type Connection struct {
 	HeardAt   time.Time // of the newest webhook that was verified; zero: none
 }
 
-// HearsBy says in a word how a connection hears of pushes and change requests.
-func (c Connection) HearsBy() string {
-	if c.HeardAt.IsZero() {
-		return "polling"
-	}
-	return "webhook"
-}
-
 // Follows reports whether a repository of a full name is to become a project by itself.
 func (c Connection) Follows(name string) bool {
 	followed := false

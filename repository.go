@@ -16,6 +16,28 @@ type Repository struct {
 	ProjectID     int64     // the project that it is; 0: none
 	HookID        string    // of the webhook that the connection made there; empty: none
 	GoneAt        time.Time // since when the host tells of it no more; zero: it does
+	PolledAt      time.Time // when it was asked for news last; zero: never
+	HeardAt       time.Time // of the newest webhook about a push or a change request; zero: none
+	MissedAt      time.Time // when polling found the first push since that no webhook told of; zero: none
+	Missed        string    // the newest such push, for people
+}
+
+// HookPatience is how much later than polling a webhook may tell of a push. One that does
+// not is silent: the repository is polled as if it had none.
+const HookPatience = 5 * time.Minute
+
+// HookSilent reports whether the webhook of the repository told nothing of a push that
+// polling found.
+func (r Repository) HookSilent(now time.Time) bool {
+	return r.ProjectID != 0 && r.HookID != "" && !r.MissedAt.IsZero() && now.Sub(r.MissedAt) >= HookPatience
+}
+
+// HookProblem says what a webhook did not tell, for people; empty: nothing.
+func (r Repository) HookProblem(now time.Time) string {
+	if !r.HookSilent(now) {
+		return ""
+	}
+	return "no webhook told of " + r.Missed + ", found by polling"
 }
 
 // Scannable reports whether there is something to fetch.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,13 +155,14 @@ func (c connectionListCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
+		counts, err := tx.CountRepositories(ctx)
+		if err != nil {
+			return err
+		}
 		rows := make([][]string, len(list))
 		for i, c := range list {
-			state := "works"
-			if c.Problem != "" {
-				state = c.Problem
-			}
-			rows[i] = []string{strconv.FormatInt(c.ID, 10), c.Name, c.Kind.String(), c.BaseURL, c.Account, c.HearsBy(), state}
+			n := counts[c.ID]
+			rows[i] = []string{strconv.FormatInt(c.ID, 10), c.Name, c.Kind.String(), c.BaseURL, c.Account, hearsBy(n.HearsBy(), int64(n.Silent)), cmp.Or(c.Problem, n.HookProblem, "works")}
 		}
 		return table(a.out, "ID NAME KIND HOST ACCOUNT HEARS STATE", rows)
 	})

@@ -35,7 +35,15 @@ type ofConnection struct {
 const connectionHead = "ID NAME KIND HOST ACCOUNT HEARS STATE"
 
 func connectionRow(c api.Connection) []string {
-	return []string{strconv.FormatInt(c.ID, 10), c.Name, c.Kind, c.BaseURL, c.Account, c.HearsBy, cmp.Or(c.Problem, "works")}
+	return []string{strconv.FormatInt(c.ID, 10), c.Name, c.Kind, c.BaseURL, c.Account, hearsBy(c.HearsBy, c.SilentWebhooks), cmp.Or(c.Problem, c.WebhookProblem, "works")}
+}
+
+// hearsBy says how a connection hears, and how many of its webhooks are silent.
+func hearsBy(how string, silent int64) string {
+	if silent == 0 {
+		return how
+	}
+	return fmt.Sprintf("%s, %d silent", how, silent)
 }
 
 // printConnection prints one, as it is now.
@@ -146,9 +154,17 @@ func (c connectionsRepositoriesCmd) Run(a *app) error {
 		if r.Project != nil {
 			project = *r.Project
 		}
-		return []string{r.Name, dash(r.DefaultBranch), project, r.State, yesNo(r.Webhook)}
+		return []string{r.Name, dash(r.DefaultBranch), project, r.State, webhookOf(r)}
 	})
 	return unknownAt(c.list(a, c.cut, "NAME BRANCH PROJECT STATE WEBHOOK", items, nil), "connection", "redoubt connections list")
+}
+
+// webhookOf says whether a repository's webhook tells, as far as anybody knows.
+func webhookOf(r api.HostRepository) string {
+	if r.WebhookProblem != "" {
+		return "silent"
+	}
+	return yesNo(r.Webhook)
 }
 
 // chosen are repositories of a connection.

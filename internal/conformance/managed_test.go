@@ -75,6 +75,10 @@ func TestConnectionsByAPI(t *testing.T) {
 			if hooked.Repositories != 2 || !strings.Contains(hooked.Problem, "acme/web-shop: the account may not do that at the host") {
 				t.Errorf("webhooks: %+v", hooked)
 			}
+			again := s.send(t, keyedWrite{request: request{method: "POST", path: at + "/webhooks"}}.with("hooks"))
+			if again.status != 200 || again.header.Get("Idempotency-Replayed") != "" {
+				t.Errorf("what the host refused is remembered: %v %s", again.header, again.body)
+			}
 		}
 		gone := s.send(t, request{method: "DELETE", path: at})
 		refused(t, s.send(t, request{method: "GET", path: at}), 404, api.CodeNotFound)
@@ -103,6 +107,12 @@ func TestAConnectionThatBreaksSaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 		tested := post[api.ConnectionResponse](t, s, fmt.Sprint("connections/", id, "/test"), nil).Connection
+		for range 2 {
+			again := s.send(t, keyedWrite{request: request{method: "POST", path: fmt.Sprint("connections/", id, "/test")}}.with("test"))
+			if again.status != 200 || again.header.Get("Idempotency-Replayed") != "" {
+				t.Errorf("a failure is remembered: %v %s", again.header, again.body)
+			}
+		}
 		listed := get[api.ListConnectionsResponse](t, s, "connections").Connections[0]
 		if !strings.Contains(tested.Problem, "401") || listed.Problem != tested.Problem {
 			t.Errorf("tested %+v, listed %+v", tested, listed)

@@ -56,6 +56,11 @@ func (h codeHost) Who(context.Context) (scm.Account, error) {
 	return scm.Account{ID: "1", Login: "redoubt-bot"}, h.refuses
 }
 
+// Hooks implements scm.Host: somebody removes them all the time.
+func (h codeHost) Hooks(context.Context, redoubt.Repository) ([]scm.Hook, error) {
+	return nil, h.refuses
+}
+
 // AddHook implements scm.Host: of web-shop the account is no administrator.
 func (h codeHost) AddHook(_ context.Context, r redoubt.Repository, address, secret string) (string, error) {
 	if r.FullName == "acme/web-shop" || secret == "" || !strings.Contains(address, "/api/webhooks/") {
@@ -164,6 +169,7 @@ func managedWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	at := fmt.Sprint("connections/", w.connect(t, "keyed").ID)
 	run := "runs/" + fmt.Sprint(w.queue(t, redoubt.RunFull, "refs/heads/keyed").ID)
 	names := func(name string) object { return object{"names": []string{name}} }
+	post[api.UnfollowRepositoriesResponse](t, w.site, at+"/repositories/unfollow", names("acme/web-shop")) // where webhooks are refused: that may pass, and is not kept
 	maps.Copy(writes, map[string]keyedWrite{
 		"createConnection":     {request{method: "POST", path: "connections", body: gitea("once")}, gitea("twice")},
 		"updateConnection":     {request{method: "PATCH", path: at, body: object{"name": "another"}}, object{"name": "further"}},

@@ -20,8 +20,9 @@ func (k *Keeper) watched(ctx context.Context, tx *store.Tx, r redoubt.Repository
 
 // askBranch asks a host for the newest commit of the branch that is scanned on push, and has
 // it scanned where it is another one than before; what says what came of it. Webhooks come
-// late, twice and in any order: they only say when to ask.
-func (k *Keeper) askBranch(ctx context.Context, deploymentID int64, h scm.Host, r redoubt.Repository) (what string, err error) {
+// late, twice and in any order: they only say when to ask. Of what was found without one, the
+// webhook is to tell in a while.
+func (k *Keeper) askBranch(ctx context.Context, deploymentID int64, h scm.Host, r redoubt.Repository, told bool) (what string, err error) {
 	branch := ""
 	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		branch, err = k.watched(ctx, tx, r)
@@ -43,8 +44,17 @@ func (k *Keeper) askBranch(ctx context.Context, deploymentID int64, h scm.Host, 
 		if err != nil || now != branch { // somebody changed it meanwhile
 			return err
 		}
+		of, before, err := tx.Head(ctx, r.ID)
+		if err != nil {
+			return err
+		}
 		if fresh, err = tx.NoteHead(ctx, r.ID, branch, commit); err != nil || !fresh {
 			return err
+		}
+		if !told && of == branch && before != "" {
+			if err := tx.NoteMissed(ctx, r, commit, fmt.Sprintf("the push of %.12s to %s", commit, branch)); err != nil {
+				return err
+			}
 		}
 		return k.Pushed(ctx, tx, r, branch, commit)
 	})

@@ -164,10 +164,9 @@ func (k *Keeper) propose(ctx context.Context, tx *store.Tx, r redoubt.Repository
 
 // hearOf is propose of what a host told. What is beside its head may be of the branch alone,
 // so that is told again.
-func (k *Keeper) hearOf(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) error {
-	fresh, err := k.propose(ctx, tx, r, c)
-	if err != nil || !fresh {
-		return err
+func (k *Keeper) hearOf(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) (fresh bool, err error) {
+	if fresh, err = k.propose(ctx, tx, r, c); err != nil || !fresh {
+		return false, err
 	}
-	return tx.QueueTelling(ctx, r.ProjectID, c.HeadCommit)
+	return true, tx.QueueTelling(ctx, r.ProjectID, c.HeadCommit)
 }

@@ -90,7 +90,10 @@ func (k *Keeper) take(ctx context.Context, deploymentID int64, c redoubt.Connect
 	sum := sha256.Sum256(append([]byte(e.Name+"\n"), body...))
 	queued := false
 	err := k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
-		d, err := tx.AddDelivery(ctx, store.Delivery{ConnectionID: c.ID, Delivery: hex.EncodeToString(sum[:]), Event: e.Name, Repository: e.Repository})
+		d, err := tx.AddDelivery(ctx, store.Delivery{
+			ConnectionID: c.ID, Delivery: hex.EncodeToString(sum[:]), Event: e.Name, Repository: e.Repository,
+			Tells: e.Kind == scm.EventPush || e.Kind == scm.EventChange, HeadCommit: e.Commit,
+		})
 		if err != nil {
 			return err
 		}
@@ -210,7 +213,7 @@ func (k *Keeper) act(ctx context.Context, deploymentID int64, c redoubt.Connecti
 		return "", err
 	}
 	if in.Event.Kind == scm.EventPush {
-		return k.askBranch(ctx, deploymentID, h, r)
+		return k.askBranch(ctx, deploymentID, h, r, true)
 	}
 	change, err := h.ChangeRequest(ctx, r, in.Event.Number)
 	if err != nil {
@@ -221,49 +224,7 @@ func (k *Keeper) act(ctx context.Context, deploymentID int64, c redoubt.Connecti
 		return fmt.Sprintf("%d replies to change request %d", n, change.Number), err
 	}
 	return fmt.Sprintf("change request %d is %s", change.Number, change.State), k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
-		return k.hearOf(ctx, tx, r, change)
-	})
-}
-
-// Hook has the host tell this server of all repositories of a connection that are
-// projects, and returns how many there are by now. Those that the host refuses are named
-// in the error; the others are made.
-func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64, publicURL string) (n int, err error) {
-	c, err := k.connection(ctx, deploymentID, id)
-	if err != nil {
-		return 0, err
-	}
-	secret, err := k.Vault.OpenWebhook(deploymentID, c)
-	if err != nil {
-		return 0, err
-	}
-	h, err := k.host(deploymentID, c)
-	if err != nil {
-		return 0, err
-	}
-	var list []redoubt.Repository
-	if err := k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
-		list, err = tx.Repositories(ctx, id)
+		_, err := k.hearOf(ctx, tx, r, change)
 		return err
-	}); err != nil {
-		return 0, err
-	}
-	address := fmt.Sprintf("%s%s/%d/%d", publicURL, webhooks, deploymentID, id)
-	var faults []error
-	for _, r := range list {
-		if r.ProjectID == 0 || !r.Scannable() {
-			continue
-		}
-		if r.HookID == "" {
-			if r.HookID, err = h.AddHook(ctx, r, address, secret); err != nil {
-				faults = append(faults, fmt.Errorf("%s: %w", r.FullName, err))
-				continue
-			}
-			if err := k.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error { return tx.SetRepositoryHook(ctx, r.ID, r.HookID) }); err != nil {
-				return n, err
-			}
-		}
-		n++
-	}
-	return n, errors.Join(faults...)
+	})
 }

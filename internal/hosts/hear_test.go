@@ -16,7 +16,6 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/job"
-	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -113,34 +112,6 @@ func TestWebhooksAreTakenOnceAndWorkedOff(t *testing.T) {
 			}
 		}
 		same(t, "deliveries", len(w.outcomes(c)), 7)
-	})
-}
-
-// AddHook notes where the host is to tell.
-func (h *fakeHost) AddHook(_ context.Context, r redoubt.Repository, address, secret string) (string, error) {
-	if r.FullName == "acme/web" {
-		return "", &scm.HostError{Status: http.StatusForbidden}
-	}
-	h.hooks = append(h.hooks, address)
-	if secret == "" {
-		return "", errors.New("no secret")
-	}
-	return "41", h.down
-}
-
-func TestHooksAreMadeOnce(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		w := newWorld(t, s)
-		c := w.connect()
-		for range 2 {
-			n, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, "https://redoubt.example")
-			if n != 1 || err == nil || !strings.Contains(err.Error(), "acme/web") {
-				t.Errorf("%d hooks, %v", n, err)
-			}
-		}
-		same(t, "where hosts tell", w.host.hooks, []string{fmt.Sprintf("https://redoubt.example/api/webhooks/%d/%d", w.d.ID, c.ID)})
-		w.must(w.keeper.Remove(t.Context(), w.d.ID, storetest.Actor, c.ID))
-		same(t, "removed at the host", w.host.hooks[1:], []string{"41"})
 	})
 }
 

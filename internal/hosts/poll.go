@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/redoubt/redoubt"
@@ -16,8 +17,8 @@ import (
 const maxPolled = 300
 
 // Poll asks a host for what no webhook told: the newest commit of branches that are scanned
-// on push, open change requests, and the replies there. Repositories whose webhooks come are
-// asked each hour alone, for what was lost. What goes wrong at one holds up no other; a host
+// on push, open change requests, and the replies there. Repositories whose webhooks come, and
+// told of all that was found, are asked each hour alone, for what was lost. What goes wrong at one holds up no other; a host
 // that asks to wait is left alone.
 func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c redoubt.Connection) error {
 	now := k.Clock()
@@ -28,13 +29,9 @@ func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c redoubt.Connect
 	if err != nil {
 		return err
 	}
-	hookedBefore := now
-	if !c.HeardAt.IsZero() {
-		hookedBefore = now.Add(-checkEvery)
-	}
 	var list []redoubt.Repository
 	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
-		list, err = tx.RepositoriesToPoll(ctx, c.ID, now, hookedBefore, maxPolled)
+		list, err = tx.RepositoriesToPoll(ctx, c.ID, now, now.Add(-checkEvery), maxPolled)
 		return err
 	})
 	var first error
@@ -76,7 +73,7 @@ func refused(err error) bool {
 // poll asks for news of one repository; replies is the first thing that went wrong with the
 // replies there.
 func (k *Keeper) poll(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host, r redoubt.Repository) (replies, err error) {
-	if _, err := k.askBranch(ctx, deploymentID, h, r); err != nil || !c.Kind.HasAPI() {
+	if _, err := k.askBranch(ctx, deploymentID, h, r, false); err != nil || !c.Kind.HasAPI() {
 		return nil, err
 	}
 	open, err := h.ChangeRequests(ctx, r)
@@ -87,7 +84,11 @@ func (k *Keeper) poll(ctx context.Context, deploymentID int64, c redoubt.Connect
 	err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		for i, c := range open {
 			numbers[i] = c.Number
-			if err := k.hearOf(ctx, tx, r, c); err != nil {
+			fresh, err := k.hearOf(ctx, tx, r, c)
+			if err == nil && fresh {
+				err = tx.NoteMissed(ctx, r, c.HeadCommit, fmt.Sprintf("change request %d at %.12s", c.Number, c.HeadCommit))
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -129,6 +129,8 @@ func TestHostsAreSparedPolls(t *testing.T) {
 		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
 		w.must(err)
 		w.must(w.send(w.d.ID, c.ID, secret, "star", `{"repository":{"id":1}}`))
+		asked("with one that told of no push yet", "acme/payments", "acme/web")
+		w.must(w.send(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
 		asked("with one that is heard of", "acme/web")
 		w.now = w.now.Add(59 * time.Minute)
 		asked("an hour not later", "acme/web")

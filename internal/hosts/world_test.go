@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -45,7 +46,9 @@ type fakeHost struct {
 	outside      map[int]bool // lines that are no part of the change
 	resolves     bool
 	edits        int
-	hooks        []string
+	hooks        []string   // where it was to tell, and which it was to forget
+	hooked       []scm.Hook // those of acme/payments
+	lost         error      // that comes in place of the answer to one that it made
 	issues       tickets
 	may          map[string]scm.Permission
 	ids          map[string]string // of who has a login by now; else as from the first on
@@ -153,8 +156,36 @@ func (h *fakeHost) ResolveComment(_ context.Context, _ redoubt.Repository, _ int
 }
 
 func (h *fakeHost) RemoveHook(_ context.Context, _ redoubt.Repository, id string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.hooks = append(h.hooks, id)
+	h.hooked = slices.DeleteFunc(h.hooked, func(one scm.Hook) bool { return one.ID == id })
 	return h.down
+}
+
+func (h *fakeHost) Hooks(_ context.Context, r redoubt.Repository) ([]scm.Hook, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r.FullName == "acme/web" {
+		return nil, &scm.HostError{Status: http.StatusForbidden}
+	}
+	return slices.Clone(h.hooked), h.down
+}
+
+// AddHook notes where the host is to tell.
+func (h *fakeHost) AddHook(_ context.Context, r redoubt.Repository, address, secret string) (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r.FullName == "acme/web" {
+		return "", &scm.HostError{Status: http.StatusForbidden}
+	}
+	if secret == "" {
+		return "", errors.New("no secret")
+	}
+	h.hooks = append(h.hooks, address)
+	id := fmt.Sprint(41 + len(h.hooks) - 1)
+	h.hooked = append(h.hooked, scm.Hook{ID: id, Address: address})
+	return id, errors.Join(h.down, h.lost)
 }
 
 // world is a deployment with a keeper of its connections.

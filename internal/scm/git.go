@@ -266,6 +266,11 @@ func (h *gitHost) Permission(context.Context, redoubt.Repository, string) (Permi
 // User implements Host.
 func (h *gitHost) User(context.Context, string) (Account, error) { return Account{}, ErrUnsupported }
 
+// Hooks implements Host.
+func (h *gitHost) Hooks(context.Context, redoubt.Repository) ([]Hook, error) {
+	return nil, ErrUnsupported
+}
+
 // AddHook implements Host.
 func (h *gitHost) AddHook(context.Context, redoubt.Repository, string, string) (string, error) {
 	return "", ErrUnsupported

@@ -295,6 +295,22 @@ func (h *giteaHost) User(ctx context.Context, login string) (Account, error) {
 // permissions are the names that hosts give them.
 var permissions = map[string]Permission{"read": MayRead, "write": MayWrite, "admin": MayAdminister, "owner": MayAdminister}
 
+// Hooks implements Host.
+func (h *giteaHost) Hooks(ctx context.Context, r redoubt.Repository) (out []Hook, err error) {
+	type hook struct {
+		ID     int64 `json:"id"`
+		Config struct {
+			URL string `json:"url"`
+		} `json:"config"`
+	}
+	return out, listed(ctx, h.api, func(n int) string { return giteaAt(r, "hooks") + page(n, "limit", strconv.Itoa(perPage)) }, func(list []hook) (bool, error) {
+		for _, one := range list {
+			out = append(out, Hook{strconv.FormatInt(one.ID, 10), one.Config.URL})
+		}
+		return true, nil
+	})
+}
+
 // AddHook implements Host.
 func (h *giteaHost) AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error) {
 	var hook struct {

@@ -98,6 +98,8 @@ func TestHostsGitea(t *testing.T) {
 	if err != nil || id == "" || id == "0" {
 		t.Errorf("hook %q: %v", id, err)
 	}
+	hooks, err := h.Hooks(ctx, r)
+	equal(t, "the hooks", err, hooks, []scm.Hook{{ID: id, Address: "https://redoubt.example/hook"}})
 	if err := errors.Join(h.RemoveHook(ctx, r, id), h.RemoveHook(ctx, r, id)); err != nil {
 		t.Errorf("remove the hook twice: %v", err)
 	}

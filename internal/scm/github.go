@@ -292,6 +292,18 @@ func githubAccount(u *github.User) Account {
 	return Account{idText(u.GetID()), redoubt.Line(u.GetLogin())}
 }
 
+// Hooks implements Host.
+func (h *githubHost) Hooks(ctx context.Context, r redoubt.Repository) (out []Hook, err error) {
+	owner, name := ownerAndName(r)
+	return out, turned(func(options github.ListOptions) (*github.Response, error) {
+		list, answer, err := h.api.Repositories.ListHooks(ctx, owner, name, &options)
+		for _, one := range list {
+			out = append(out, Hook{strconv.FormatInt(one.GetID(), 10), one.GetConfig().GetURL()})
+		}
+		return answer, err
+	})
+}
+
 // AddHook implements Host.
 func (h *githubHost) AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error) {
 	owner, name := ownerAndName(r)

@@ -287,6 +287,20 @@ func (h *gitlabHost) User(ctx context.Context, login string) (Account, error) {
 
 func (u gitlabUser) account() Account { return Account{idText(u.ID), redoubt.Line(u.Username)} }
 
+// Hooks implements Host.
+func (h *gitlabHost) Hooks(ctx context.Context, r redoubt.Repository) (out []Hook, err error) {
+	type hook struct {
+		ID  int64  `json:"id"`
+		URL string `json:"url"`
+	}
+	return out, listed(ctx, h.api, func(n int) string { return gitlabAt(r, "hooks") + page(n, "per_page", strconv.Itoa(perPage)) }, func(list []hook) (bool, error) {
+		for _, one := range list {
+			out = append(out, Hook{strconv.FormatInt(one.ID, 10), one.URL})
+		}
+		return len(list) == perPage, nil
+	})
+}
+
 // AddHook implements Host.
 func (h *gitlabHost) AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error) {
 	var hook struct {

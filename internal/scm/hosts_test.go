@@ -81,6 +81,7 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"POST /api/v1/repos/acme/payments/pulls/9/reviews":                `{"id":31}`,
 		"PATCH /api/v1/repos/acme/payments/issues/comments/22":            `{}`,
 		"POST /api/v1/repos/acme/payments/hooks":                          `{"id":41}`,
+		"GET /api/v1/repos/acme/payments/hooks":                           `[{"id":40,"type":"slack","config":{}},{"id":41,"config":{"url":"https://redoubt.example/hook"}}]`,
 	},
 	redoubt.HostGitHub: {
 		"GET /api/v3/user": `{"id":7,"login":"bot"}`,
@@ -101,6 +102,7 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"POST /api/v3/repos/acme/payments/pulls/9/comments":            `{"id":24}`,
 		"PATCH /api/v3/repos/acme/payments/pulls/comments/22":          `{}`,
 		"POST /api/v3/repos/acme/payments/hooks":                       `{"id":41}`,
+		"GET /api/v3/repos/acme/payments/hooks":                        `[{"id":40,"config":{}},{"id":41,"config":{"url":"https://redoubt.example/hook"}}]`,
 	},
 	redoubt.HostGitLab: {
 		"GET /api/v4/user": `{"id":7,"username":"bot"}`,
@@ -119,6 +121,7 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"PUT /api/v4/projects/3/merge_requests/9/discussions/d2/notes/22": `{}`,
 		"PUT /api/v4/projects/3/merge_requests/9/discussions/d2":          `{}`,
 		"POST /api/v4/projects/3/hooks":                                   `{"id":41}`,
+		"GET /api/v4/projects/3/hooks":                                    `[{"id":40,"url":""},{"id":41,"url":"https://redoubt.example/hook"}]`,
 	},
 }
 
@@ -186,6 +189,8 @@ func writes(t *testing.T, h scm.Host, r redoubt.Repository, c redoubt.ChangeRequ
 	line.Body = "fixed"
 	id, err := h.AddHook(ctx, r, "https://redoubt.example/hook", "s")
 	equal(t, "the hook", err, id, "41")
+	hooks, err := h.Hooks(ctx, r)
+	equal(t, "the hooks", err, hooks, []scm.Hook{{ID: "40"}, {ID: "41", Address: "https://redoubt.example/hook"}})
 	whole, told := h.AddComment(ctx, r, c, scm.Comment{Body: "b"})
 	onLine, toldLine := h.AddComment(ctx, r, c, scm.Comment{Body: "b", Path: "a.go", Line: 4})
 	for what, n := range map[string]scm.Comment{"a comment": whole, "a comment on a line": onLine} {

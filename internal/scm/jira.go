@@ -250,6 +250,8 @@ func (noCode) Permission(context.Context, redoubt.Repository, string) (Permissio
 
 func (noCode) User(context.Context, string) (Account, error) { return Account{}, errNoCode }
 
+func (noCode) Hooks(context.Context, redoubt.Repository) ([]Hook, error) { return nil, errNoCode }
+
 func (noCode) AddHook(context.Context, redoubt.Repository, string, string) (string, error) {
 	return "", errNoCode
 }

@@ -48,11 +48,20 @@ type Host interface {
 	Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, Account, error)
 	// User finds who has a login now. Nobody is redoubt.ErrNotFound.
 	User(ctx context.Context, login string) (Account, error)
+	// Hooks lists the webhooks of a repository; what else the host may tell others by is
+	// not among them.
+	Hooks(ctx context.Context, r redoubt.Repository) ([]Hook, error)
 	// AddHook has the host tell an address of pushes, change requests and comments, and
 	// returns the host's id of that.
 	AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error)
 	// RemoveHook ends that; one that is gone already is no error.
 	RemoveHook(ctx context.Context, r redoubt.Repository, id string) error
+}
+
+// Hook is a webhook at a host.
+type Hook struct {
+	ID      string // the host's
+	Address string // that it tells
 }
 
 // Account is somebody at a host: who a connection is there, or who wrote.

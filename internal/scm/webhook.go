@@ -33,7 +33,7 @@ type Event struct {
 	Name       string // the host's own for it
 	Repository string // the host's id; empty: none
 	Branch     string // of EventPush, without refs/heads/
-	Commit     string // of EventPush; empty: the branch is gone
+	Commit     string // of EventPush, empty: the branch is gone; of EventChange its head, empty: it names none
 	Number     int64  // of EventChange and EventComment
 }
 
@@ -102,6 +102,9 @@ type payload struct {
 	Number int64 `json:"number"`
 	Pull   *struct {
 		Number int64 `json:"number"`
+		Head   struct {
+			SHA string `json:"sha"`
+		} `json:"head"`
 	} `json:"pull_request"`
 	Issue struct {
 		Number int64     `json:"number"`
@@ -115,6 +118,9 @@ type payload struct {
 	Attributes *struct {
 		IID  int64   `json:"iid"`
 		Note *string `json:"note"`
+		Last struct {
+			ID string `json:"id"`
+		} `json:"last_commit"`
 	} `json:"object_attributes"`
 	Merge struct {
 		IID int64 `json:"iid"`
@@ -136,17 +142,14 @@ func (p payload) into(e *Event) {
 		if !is || strings.ContainsFunc(branch, redoubt.IsControl) || len(branch) > 500 {
 			return // a tag
 		}
-		e.Kind, e.Branch = EventPush, branch
-		if commitID.MatchString(p.After) && strings.Trim(p.After, "0") != "" {
-			e.Commit = p.After
-		}
+		e.Kind, e.Branch, e.Commit = EventPush, branch, commitOf(p.After)
 	case "pull_request", "pull_request_sync", "Merge Request Hook":
 		e.Kind, e.Number = EventChange, p.Number
 		if p.Pull != nil {
-			e.Number = p.Pull.Number
+			e.Number, e.Commit = p.Pull.Number, commitOf(p.Pull.Head.SHA)
 		}
 		if p.Attributes != nil {
-			e.Number = p.Attributes.IID
+			e.Number, e.Commit = p.Attributes.IID, commitOf(p.Attributes.Last.ID)
 		}
 		if e.Number <= 0 {
 			e.Kind = EventOther
@@ -156,6 +159,14 @@ func (p payload) into(e *Event) {
 	case "repository", "installation_repositories":
 		e.Kind = EventRepository
 	}
+}
+
+// commitOf is a commit that a host names; empty where it is none.
+func commitOf(told string) string {
+	if !commitID.MatchString(told) || strings.Trim(told, "0") == "" {
+		return ""
+	}
+	return told
 }
 
 // command is what a comment holds that asks us for something.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -26,7 +27,7 @@ func (c *call) keeper() (edge.CodeHosts, error) {
 
 func connectionOf(c redoubt.Connection, n store.RepositoryCount) api.Connection {
 	return api.Connection{
-		ID: c.ID, Kind: c.Kind.String(), Name: c.Name, BaseURL: c.BaseURL, Account: c.Account, Follow: orEmpty(c.Follow), Replies: c.Replies.String(), People: hostPeople(c.People), HearsBy: c.HearsBy(), Problem: c.Problem,
+		ID: c.ID, Kind: c.Kind.String(), Name: c.Name, BaseURL: c.BaseURL, Account: c.Account, Follow: orEmpty(c.Follow), Replies: c.Replies.String(), People: hostPeople(c.People), HearsBy: n.HearsBy(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem, Problem: c.Problem,
 		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: c.CreatedAt}, CheckedAt: timeOrNull(c.CheckedAt), HeardAt: timeOrNull(c.HeardAt),
 	}
 }
@@ -195,7 +196,10 @@ func (c *call) updateConnection(ctx context.Context, in *request[api.UpdateConne
 
 func (c *call) testConnection(ctx context.Context, _ *none) (*api.ConnectionResponse, error) {
 	return c.askHostOf(ctx, func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error) {
-		keep, _, err := k.AskAgain(ctx, c.caller.Deployment.ID, id) // what the host said is the answer
+		keep, asked, err := k.AskAgain(ctx, c.caller.Deployment.ID, id) // what the host said is the answer
+		if asked != nil {
+			c.idempotent.mayPass()
+		}
 		return keep, err
 	})
 }
@@ -225,6 +229,7 @@ func (c *call) makeWebhooks(ctx context.Context, _ *none) (*api.MakeWebhooksResp
 		out := &api.MakeWebhooksResponse{Repositories: int64(n)}
 		if refused != nil {
 			out.Problem = redoubt.Line(refused.Error())
+			c.idempotent.mayPass()
 		}
 		return out, nil
 	}, func(_ context.Context, out *api.MakeWebhooksResponse) (*api.MakeWebhooksResponse, error) {
@@ -275,7 +280,7 @@ func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.L
 	}
 	out := &api.ListRepositoriesResponse{Repositories: make([]api.HostRepository, len(list))}
 	for i, r := range list {
-		out.Repositories[i] = repositoryOf(r, names[r.ProjectID])
+		out.Repositories[i] = repositoryOf(r, names[r.ProjectID], c.tx.Now())
 	}
 	if more {
 		out.Cursor, err = c.server.cursors().encode(in.list, int64(q.Skip+q.Limit))
@@ -283,8 +288,8 @@ func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.L
 	return out, err
 }
 
-func repositoryOf(r redoubt.Repository, project string) api.HostRepository {
-	out := api.HostRepository{Name: r.FullName, HostID: r.HostID, DefaultBranch: r.DefaultBranch, State: r.State(), Private: r.Private, URL: r.WebURL, Webhook: r.HookID != ""}
+func repositoryOf(r redoubt.Repository, project string, now time.Time) api.HostRepository {
+	out := api.HostRepository{Name: r.FullName, HostID: r.HostID, DefaultBranch: r.DefaultBranch, State: r.State(), Private: r.Private, URL: r.WebURL, Webhook: r.HookID != "", HeardAt: timeOrNull(r.HeardAt), WebhookProblem: r.HookProblem(now)}
 	if project != "" {
 		out.Project = &project
 	}

@@ -40,6 +40,15 @@ type idempotentRequest struct {
 	key  string
 	sum  hash.Hash                                // of what is asked for, so far
 	kept func(*api.ImportResponse) *uploadSummary // what of an answer is kept; nil: all
+	pass bool                                     // the answer tells of a failure that may pass: it is not kept
+}
+
+// mayPass says that the answer tells of a failure that may pass, so that the same request is
+// worth another try. There may be no key.
+func (o *idempotentRequest) mayPass() {
+	if o != nil {
+		o.pass = true
+	}
 }
 
 // newIdempotentRequest reads the key of a request; nil is none.
@@ -137,6 +146,9 @@ func runIdempotent[Out any](ctx context.Context, c *call, fn func(context.Contex
 		}
 		if out, err = fn(ctx); err != nil {
 			return err
+		}
+		if c.idempotent.pass {
+			return nil
 		}
 		return c.keep(ctx, out)
 	})

@@ -125,6 +125,8 @@ type Delivery struct {
 	Delivery     string // the host's id of it
 	Event        string
 	Repository   string // the host's id; empty: none
+	Tells        bool   // of a push or a change request
+	HeadCommit   string // of that; empty: it names none
 	ReceivedAt   time.Time
 	Outcome      string // for people; empty until it was worked off
 }
@@ -154,9 +156,12 @@ func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
 		return d, err
 	}
 	d.ReceivedAt = tx.now
-	err = tx.insert(ctx, `webhook_delivery (deployment_id, id, connection_id, delivery, event, repository, received_at, outcome)`, [][]any{{
-		d.ID, d.ConnectionID, d.Delivery, d.Event, d.Repository, d.ReceivedAt, d.Outcome,
+	err = tx.insert(ctx, `webhook_delivery (deployment_id, id, connection_id, delivery, event, repository, received_at, outcome, head_commit)`, [][]any{{
+		d.ID, d.ConnectionID, d.Delivery, d.Event, d.Repository, d.ReceivedAt, d.Outcome, d.HeadCommit,
 	}}, "")
+	if err == nil && d.Tells {
+		err = tx.noteHeard(ctx, d.ConnectionID, d.Repository)
+	}
 	if err != nil {
 		return d, err
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const repositoryColumns = `id, connection_id, host_id, full_name, default_branch, archived, private, clone_url, web_url, project_id, hook_id, gone_at`
+const repositoryColumns = `id, connection_id, host_id, full_name, default_branch, archived, private, clone_url, web_url, project_id, hook_id, gone_at, polled_at, heard_at, missed_at, missed`
 
 func scanRepository(r row) (p redoubt.Repository, err error) {
 	return p, r.Scan(&p.ID, &p.ConnectionID, &p.HostID, &p.FullName, &p.DefaultBranch, &p.Archived, &p.Private,
-		&p.CloneURL, &p.WebURL, &p.ProjectID, &p.HookID, instant(&p.GoneAt))
+		&p.CloneURL, &p.WebURL, &p.ProjectID, &p.HookID, instant(&p.GoneAt), instant(&p.PolledAt), instant(&p.HeardAt), instant(&p.MissedAt), &p.Missed)
 }
 
 func (tx *Tx) repositoryWhere(ctx context.Context, condition string, args ...any) (redoubt.Repository, error) {
@@ -80,22 +80,6 @@ func (tx *Tx) RepositoryPage(ctx context.Context, q RepositoryQuery) (list []red
 	return upTo(ctx, tx, q.Limit, all, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1`+w.text.String(), w.args...)
 }
 
-// RepositoryCount is how many repositories a connection sees, and how many of them are
-// projects.
-type RepositoryCount struct{ Seen, Followed int }
-
-// CountRepositories counts the repositories of each connection, by its id.
-func (tx *Tx) CountRepositories(ctx context.Context) (map[int64]RepositoryCount, error) {
-	counts := map[int64]RepositoryCount{}
-	return counts, each(ctx, tx, func(r row) error {
-		var id int64
-		var n RepositoryCount
-		err := r.Scan(&id, &n.Seen, &n.Followed)
-		counts[id] = n
-		return err
-	}, `SELECT connection_id, COUNT(*), SUM(CASE WHEN project_id <> 0 THEN 1 ELSE 0 END) FROM repository WHERE deployment_id = $1 GROUP BY connection_id`)
-}
-
 // SaveRepositories keeps what a host tells of the repositories of a connection, by the
 // host's ids, and returns how they are now. Where it is all that the host has, others are
 // gone. A project that has the name of its repository is renamed with it, unless another
@@ -123,6 +107,7 @@ func (tx *Tx) SaveRepositories(ctx context.Context, connectionID int64, told []r
 		before, is := byHost[r.HostID]
 		delete(byHost, r.HostID)
 		r.ConnectionID, r.ID, r.ProjectID, r.HookID = connectionID, before.ID, before.ProjectID, before.HookID
+		r.PolledAt, r.HeardAt, r.MissedAt, r.Missed = before.PolledAt, before.HeardAt, before.MissedAt, before.Missed
 		switch {
 		case !is:
 			if r.ID, err = tx.newID(ctx, seqConnection); err == nil {
@@ -146,7 +131,7 @@ func (tx *Tx) SaveRepositories(ctx context.Context, connectionID int64, told []r
 }
 
 func repositoryRow(r redoubt.Repository) []any {
-	return []any{r.ID, r.ConnectionID, r.HostID, r.FullName, r.DefaultBranch, r.Archived, r.Private, r.CloneURL, r.WebURL, r.ProjectID, r.HookID, r.GoneAt}
+	return []any{r.ID, r.ConnectionID, r.HostID, r.FullName, r.DefaultBranch, r.Archived, r.Private, r.CloneURL, r.WebURL, r.ProjectID, r.HookID, r.GoneAt, r.PolledAt, r.HeardAt, r.MissedAt, r.Missed}
 }
 
 func (tx *Tx) updateRepository(ctx context.Context, before, after redoubt.Repository) error {
@@ -260,11 +245,6 @@ func projectOf(r redoubt.Repository) redoubt.Project {
 		p.DefaultBranch = "refs/heads/" + r.DefaultBranch
 	}
 	return p
-}
-
-// SetRepositoryHook keeps the host's id of the webhook of a repository; empty: none.
-func (tx *Tx) SetRepositoryHook(ctx context.Context, id int64, hook string) error {
-	return tx.write(ctx, `UPDATE repository SET hook_id = $3 WHERE deployment_id = $1 AND id = $2`, id, hook)
 }
 
 // DropRepository parts a project from its repository. The project stays.

@@ -9,17 +9,24 @@ import (
 
 // RepositoriesToPoll lists so many repositories of a connection that are projects and can be
 // scanned, those first that were not asked for news the longest: those that were asked before
-// a time, and those that have a webhook and were asked before another.
-func (tx *Tx) RepositoriesToPoll(ctx context.Context, connectionID int64, before, hookedBefore time.Time, limit int) ([]redoubt.Repository, error) {
+// a time, and those of which a webhook tells, and is not silent, that were asked before another.
+func (tx *Tx) RepositoriesToPoll(ctx context.Context, connectionID int64, before, heardBefore time.Time, limit int) ([]redoubt.Repository, error) {
 	return many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository
 		WHERE deployment_id = $1 AND connection_id = $2 AND project_id <> 0 AND archived = 0 AND gone_at IS NULL AND clone_url <> ''
-		AND (COALESCE(polled_at, 0) <= $4 OR hook_id = '' AND COALESCE(polled_at, 0) <= $3) ORDER BY COALESCE(polled_at, 0), id LIMIT $5`,
-		connectionID, before, hookedBefore, limit)
+		AND (COALESCE(polled_at, 0) <= $4 OR (hook_id = '' OR heard_at IS NULL OR missed_at <= $6) AND COALESCE(polled_at, 0) <= $3) ORDER BY COALESCE(polled_at, 0), id LIMIT $5`,
+		connectionID, before, heardBefore, limit, tx.now.Add(-redoubt.HookPatience))
 }
 
 // NotePoll keeps when a repository was asked for news.
 func (tx *Tx) NotePoll(ctx context.Context, repositoryID int64, at time.Time) error {
 	return tx.write(ctx, `UPDATE repository SET polled_at = $3 WHERE deployment_id = $1 AND id = $2`, repositoryID, at)
+}
+
+// Head is the branch that is scanned on push, and its newest commit, as they were kept; empty
+// ones were not looked at.
+func (tx *Tx) Head(ctx context.Context, repositoryID int64) (branch, commit string, err error) {
+	kept, err := one(ctx, tx, func(r row) (h [2]string, err error) { return h, r.Scan(&h[0], &h[1]) }, `SELECT head_branch, head_commit FROM repository WHERE deployment_id = $1 AND id = $2`, repositoryID)
+	return kept[0], kept[1], err
 }
 
 // NoteHead keeps the newest commit of the branch that is scanned on push, and reports whether

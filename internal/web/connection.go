@@ -157,6 +157,7 @@ type connectionView struct {
 type repositoryRow struct {
 	redoubt.Repository
 	Project string
+	Quiet   string // what its webhook did not tell; empty: nothing
 }
 
 // Globs are the globs that it follows, one a line.
@@ -227,7 +228,7 @@ func (req *request) showConnection(status int, fault string) error {
 			return err
 		}
 		for _, r := range list {
-			v.Repositories = append(v.Repositories, repositoryRow{r, names[r.ProjectID]})
+			v.Repositories = append(v.Repositories, repositoryRow{r, names[r.ProjectID], r.HookProblem(tx.Now())})
 		}
 		v.Deliveries, _, err = tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: id, Limit: 20})
 		return err

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
@@ -215,4 +216,40 @@ func TestRunnersPage(t *testing.T) {
 	run := s.work("x\n")
 	says(t, s.page(runnersPath), "build-7", "bubblewrap", fmt.Sprint("Run ", run.ID))
 	says(t, s.follow(runnersPath+"/"+decimal(run.RunnerID)+"/revoke", url.Values{}), "The runner is revoked", "No runner has asked for work yet")
+}
+
+// TestASilentWebhookIsSaid on the connection's page and in the list, with what it did not tell.
+func TestASilentWebhookIsSaid(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	s.follow(connectionsPath, url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {hostSecret}, "follow": {"acme/*"}})
+	at := connectionsPath + "/" + first(s, connectionsPath, connectionsPath+"/")
+	note := func(do func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error) {
+		t.Helper()
+		s.clock.Advance(10 * time.Minute)
+		err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Connections(ctx)
+			if err != nil {
+				return err
+			}
+			r, err := tx.RepositoryByHostID(ctx, list[0].ID, "1")
+			if err != nil {
+				return err
+			}
+			return do(ctx, tx, r)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error { return tx.SetRepositoryHook(ctx, r.ID, "41") })
+	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error { return tx.NotePoll(ctx, r.ID, tx.Now()) })
+	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {
+		return tx.NoteMissed(ctx, r, strings.Repeat("1", 40), "the push of 1111 to <trunk>")
+	})
+	lacks(t, s.page(at), "silent")
+	s.clock.Advance(6 * time.Minute)
+	const said = "no webhook told of the push of 1111 to &lt;trunk&gt;, found by polling"
+	says(t, s.page(at), "1 of the webhooks is silent", "acme/new: "+said)
+	says(t, s.page(connectionsPath), "acme/new: "+said)
 }

@@ -718,6 +718,11 @@ repository.gone_at bigint
 repository.head_branch text NOT NULL DEFAULT ''::text
 repository.head_commit text NOT NULL DEFAULT ''::text
 repository.polled_at bigint
+repository.hooked_at bigint
+repository.hook_until bigint
+repository.heard_at bigint
+repository.missed_at bigint
+repository.missed text NOT NULL DEFAULT ''::text
 CREATE UNIQUE INDEX repository_deployment_id_connection_id_host_id_key ON public.repository USING btree (deployment_id, connection_id, host_id)
 CREATE UNIQUE INDEX repository_pkey ON public.repository USING btree (deployment_id, id)
 CREATE UNIQUE INDEX repository_project ON public.repository USING btree (deployment_id, project_id) WHERE (project_id <> 0)
@@ -1033,6 +1038,7 @@ webhook_delivery.event text NOT NULL
 webhook_delivery.repository text NOT NULL
 webhook_delivery.received_at bigint NOT NULL
 webhook_delivery.outcome text NOT NULL
+webhook_delivery.head_commit text NOT NULL DEFAULT ''::text
 CREATE UNIQUE INDEX webhook_delivery_deployment_id_connection_id_delivery_key ON public.webhook_delivery USING btree (deployment_id, connection_id, delivery)
 CREATE UNIQUE INDEX webhook_delivery_pkey ON public.webhook_delivery USING btree (deployment_id, id)
 webhook_delivery FOREIGN KEY (deployment_id) REFERENCES deployment(id)

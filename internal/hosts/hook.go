@@ -1,0 +1,140 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// How long a host is asked for the webhooks of one repository, and how long one alone does so:
+// longer, so that nobody takes over meanwhile; and how often others look whether it is done.
+const (
+	hookFor  = 2 * time.Minute
+	hookHold = 3 * time.Minute
+	hookLook = 100 * time.Millisecond
+)
+
+// Hook has the host tell this server of all repositories of a connection that are
+// projects, and returns how many there are by now. A webhook that is there stays; one that is
+// silent, or tells another address, where this server was reached before, is made anew; and
+// one that nobody knows of is removed. Those that the host refuses are named in the error; the others
+// are made.
+func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64, publicURL string) (n int, err error) {
+	c, err := k.connection(ctx, deploymentID, id)
+	if err != nil {
+		return 0, err
+	}
+	secret, err := k.Vault.OpenWebhook(deploymentID, c)
+	if err != nil {
+		return 0, err
+	}
+	h, err := k.host(deploymentID, c)
+	if err != nil {
+		return 0, err
+	}
+	var list []redoubt.Repository
+	if err := k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
+		list, err = tx.Repositories(ctx, id)
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	at := hookAt{k, deploymentID, by, h, fmt.Sprintf("%s%s/%d/%d", publicURL, webhooks, deploymentID, id), secret}
+	var faults []error
+	for _, r := range list {
+		if r.ProjectID == 0 || !r.Scannable() {
+			continue
+		}
+		if err := at.keep(ctx, r.ID); err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", r.FullName, err))
+			continue
+		}
+		n++
+	}
+	return n, errors.Join(faults...)
+}
+
+// hookAt is where webhooks of a connection are to tell.
+type hookAt struct {
+	*Keeper
+	deploymentID    int64
+	by              redoubt.Actor
+	host            scm.Host
+	address, secret string
+}
+
+// keep has a repository have one webhook that tells the address, which is kept. Of two who ask
+// for it at once, also on several servers, the second finds what the first made.
+func (a hookAt) keep(ctx context.Context, repositoryID int64) error {
+	ctx, cancel := context.WithTimeout(ctx, hookFor)
+	defer cancel()
+	r, err := a.claim(ctx, repositoryID)
+	if err != nil {
+		return err
+	}
+	id, made, err := a.put(ctx, r)
+	if made {
+		err = a.write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.SetRepositoryHook(ctx, r.ID, id) })
+	}
+	if err != nil || !made { // also where the context has ended
+		left := a.write(context.WithoutCancel(ctx), func(ctx context.Context, tx *store.Tx) error { return tx.LeaveHook(ctx, r.ID) })
+		err = errors.Join(err, left)
+	}
+	return err
+}
+
+func (a hookAt) write(ctx context.Context, write func(context.Context, *store.Tx) error) error {
+	return a.Store.Update(ctx, a.deploymentID, a.by, write)
+}
+
+// claim waits until nobody else asks for the repository's webhooks, and reads it.
+func (a hookAt) claim(ctx context.Context, repositoryID int64) (r redoubt.Repository, err error) {
+	for mine := false; ; {
+		err = a.write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			if mine, err = tx.ClaimHook(ctx, repositoryID, hookHold); err == nil && mine {
+				r, err = tx.RepositoryByID(ctx, repositoryID)
+			}
+			return err
+		})
+		if err != nil || mine {
+			return r, err
+		}
+		select {
+		case <-ctx.Done():
+			return r, fmt.Errorf("somebody else was making its webhook all the time: %w", redoubt.ErrUnavailable)
+		case <-time.After(hookLook):
+		}
+	}
+}
+
+// put has the host have one webhook that tells the address, and returns the id of one that it
+// made. What tells it
+// and is not known was made by somebody who could not keep it, perhaps with another secret; one
+// that is silent the host may have switched off.
+func (a hookAt) put(ctx context.Context, r redoubt.Repository) (id string, made bool, err error) {
+	list, err := a.host.Hooks(ctx, r)
+	if err != nil {
+		return "", false, err
+	}
+	stays := false
+	for _, one := range list {
+		switch {
+		case one.ID == r.HookID && one.Address == a.address && !r.HookSilent(a.Clock()):
+			stays = true
+		case one.ID == r.HookID || one.Address == a.address:
+			if err := a.host.RemoveHook(ctx, r, one.ID); err != nil {
+				return "", false, err
+			}
+		}
+	}
+	if stays {
+		return "", false, nil
+	}
+	id, err = a.host.AddHook(ctx, r, a.address, a.secret)
+	return id, err == nil, err
+}

@@ -1,0 +1,179 @@
+package hosts_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// hook has the host tell an address, of which it refuses one of the two repositories.
+func (w *world) hook(c redoubt.Connection, address string) {
+	w.t.Helper()
+	n, err := w.keeper.Hook(w.t.Context(), w.d.ID, storetest.Actor, c.ID, address)
+	if n != 1 || err == nil || !strings.Contains(err.Error(), "acme/web") || strings.Contains(err.Error(), "acme/payments") {
+		w.t.Errorf("%d hooks, %v", n, err)
+	}
+}
+
+// hookPath is where webhooks of a connection go, at any server.
+func (w *world) hookPath(c redoubt.Connection) string {
+	return fmt.Sprintf("/api/webhooks/%d/%d", w.d.ID, c.ID)
+}
+
+func TestHooksAreMadeOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		c := w.connect()
+		for range 2 {
+			w.hook(c, "https://redoubt.example")
+		}
+		same(t, "where hosts tell", w.host.hooks, []string{"https://redoubt.example" + w.hookPath(c)})
+		w.must(w.keeper.Remove(t.Context(), w.d.ID, storetest.Actor, c.ID))
+		same(t, "removed at the host", w.host.hooks[1:], []string{"41"})
+	})
+}
+
+// TestHooksThatAreAskedForAtOnceAreMadeOnce: those who ask later find what the first made.
+func TestHooksThatAreAskedForAtOnceAreMadeOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		c := w.connect()
+		var asking sync.WaitGroup
+		for range 4 {
+			asking.Go(func() { w.hook(c, "https://redoubt.example") })
+		}
+		asking.Wait()
+		same(t, "hooks at the host", w.host.hooked, []scm.Hook{{ID: "41", Address: "https://redoubt.example" + w.hookPath(c)}})
+		same(t, "the one that is known", w.repository(c).HookID, "41")
+	})
+}
+
+// TestAHostHasOneHookOfOurs: what it has besides, and nobody knows of, goes; what others made stays.
+func TestAHostHasOneHookOfOurs(t *testing.T) {
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	c := w.connect()
+	ours, theirs := "https://redoubt.example"+w.hookPath(c), scm.Hook{ID: "7", Address: "https://other.example" + w.hookPath(c)}
+	w.host.hooked = []scm.Hook{theirs}
+
+	w.host.lost = errors.New("the answer was lost")
+	if n, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, "https://redoubt.example"); n != 0 || err == nil {
+		t.Fatalf("%d hooks, %v", n, err)
+	}
+	same(t, "made, and not known", w.host.hooked[1:], []scm.Hook{{ID: "41", Address: ours}})
+	w.host.lost = nil
+	w.hook(c, "https://redoubt.example")
+	same(t, "in place of it", w.host.hooked, []scm.Hook{theirs, {ID: "43", Address: ours}})
+	same(t, "the one that is known", w.repository(c).HookID, "43")
+
+	w.host.hooked = append(w.host.hooked, scm.Hook{ID: "90", Address: ours})
+	w.hook(c, "https://redoubt.example")
+	same(t, "beside one that is known", w.host.hooked, []scm.Hook{theirs, {ID: "43", Address: ours}})
+
+	w.hook(c, "https://moved.example")
+	moved := "https://moved.example" + w.hookPath(c)
+	same(t, "where the server is now", w.host.hooked, []scm.Hook{theirs, {ID: w.repository(c).HookID, Address: moved}})
+
+	w.host.hooked = []scm.Hook{theirs}
+	w.hook(c, "https://moved.example")
+	same(t, "after somebody removed it there", w.host.hooked, []scm.Hook{theirs, {ID: w.repository(c).HookID, Address: moved}})
+}
+
+// hears is a world whose connection's payments have a webhook that told of a push, and have
+// been polled; at the time of one clock.
+func hears(t *testing.T, engine string) (w *world, c redoubt.Connection, clock *storetest.Clock, push func(commit string)) {
+	t.Helper()
+	clock = storetest.NewClock()
+	clock.Advance(24 * time.Hour)
+	w = newWorld(t, storetest.Open(t, storetest.Database(t, engine, clock)))
+	w.keeper.Clock = clock.Now
+	w.scanOnPush()
+	c = w.connect()
+	w.hook(c, "https://redoubt.example")
+	secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
+	w.must(err)
+	push = func(commit string) {
+		t.Helper()
+		w.must(w.send(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", commit)))
+	}
+	w.host.heads = map[string]string{"trunk": first}
+	clock.Advance(time.Minute)
+	push(first)
+	w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
+	return w, c, clock, push
+}
+
+// silent says how the connection hears, and how often the payments are asked.
+func (w *world) silent(c redoubt.Connection, clock *storetest.Clock) (said string) {
+	w.t.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		counts, err := tx.CountRepositories(ctx)
+		n := counts[c.ID]
+		list, err2 := tx.RepositoriesToPoll(ctx, c.ID, clock.Now(), clock.Now().Add(-time.Hour), 9)
+		asked := "hourly"
+		for _, r := range list {
+			if r.FullName == "acme/payments" {
+				asked = "soon"
+			}
+		}
+		said = strings.TrimSpace(fmt.Sprintf("%s, asked %s. %s", n.HearsBy(), asked, n.HookProblem))
+		return errors.Join(err, err2)
+	})
+	return said
+}
+
+// TestAHookThatDiesIsNoticed where polling finds a push, or a change request, that no webhook
+// told of a few minutes later, and trusted again once it tells of one.
+func TestAHookThatDiesIsNoticed(t *testing.T) {
+	const well, fourth, fifth = "webhook, asked hourly.", "4444444444444444444444444444444444444444", "5555555555555555555555555555555555555555"
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			w, c, clock, push := hears(t, engine)
+			same(t, "at first", w.silent(c, clock), well)
+			step := func(what string, later time.Duration, do func(), want string) {
+				t.Helper()
+				clock.Advance(later)
+				do()
+				same(t, what, w.silent(c, clock), want)
+			}
+			polled := func() { t.Helper(); w.must(w.keeper.Poll(t.Context(), w.d.ID, c)) }
+			nothing := func() {}
+
+			step("an hour later, nothing being new", 50*time.Minute, nothing, well)
+			w.host.heads["trunk"] = second
+			step("a push that is found an hour after the last", 11*time.Minute, polled, well)
+			step("told soon afterwards", time.Minute, func() { push(second) }, well)
+			step("which is heard", 10*time.Minute, nothing, well)
+
+			w.host.heads["trunk"] = third
+			step("another", 51*time.Minute, polled, well)
+			step("of which nobody tells", 6*time.Minute, nothing, "polling, asked soon. acme/payments: no webhook told of the push of 333333333333 to trunk, found by polling")
+			w.host.open = []redoubt.ChangeRequest{{Number: 7, State: redoubt.ChangeOpen, HeadCommit: fifth}}
+			step("nor of a change request", 6*time.Minute, polled, "polling, asked soon. acme/payments: no webhook told of change request 7 at 555555555555, found by polling")
+			step("until one comes", time.Minute, func() { push(fourth) }, well)
+
+			w.host.open[0].HeadCommit = second
+			step("of what is told by a push of that commit before", 62*time.Minute, polled, well)
+			step("nothing is missed", 10*time.Minute, nothing, well)
+			w.host.open[0].HeadCommit = third
+			step("of another head", 51*time.Minute, polled, well)
+			step("it is", 6*time.Minute, nothing, "polling, asked soon. acme/payments: no webhook told of change request 7 at 333333333333, found by polling")
+			before := w.repository(c).HookID
+			step("until it is made again", 0, func() { w.hook(c, "https://redoubt.example") }, "polling, asked soon.")
+			if after := w.repository(c).HookID; after == before || len(w.host.hooked) != 1 {
+				t.Errorf("it is still %s of %v", after, w.host.hooked)
+			}
+			w.host.heads["trunk"] = first
+			step("what was pushed before that", 0, polled, "polling, asked soon.")
+			step("is nothing that it was to tell", time.Hour, nothing, "polling, asked soon.")
+		})
+	}
+}

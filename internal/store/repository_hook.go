@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// ClaimHook lets one alone ask the host for the webhooks of a repository for a while, and
+// reports whether nobody else does. SetRepositoryHook and LeaveHook end it.
+func (tx *Tx) ClaimHook(ctx context.Context, repositoryID int64, hold time.Duration) (mine bool, err error) {
+	n, err := tx.exec(ctx, `UPDATE repository SET hook_until = $3 WHERE deployment_id = $1 AND id = $2 AND COALESCE(hook_until, 0) <= $4`, repositoryID, tx.now.Add(hold), tx.now)
+	return n > 0, err
+}
+
+// LeaveHook lets others ask the host for the webhooks of a repository again.
+func (tx *Tx) LeaveHook(ctx context.Context, repositoryID int64) error {
+	return tx.write(ctx, `UPDATE repository SET hook_until = NULL WHERE deployment_id = $1 AND id = $2`, repositoryID)
+}
+
+// SetRepositoryHook keeps the host's id of the webhook of a repository, which tells of what
+// happens from now on.
+func (tx *Tx) SetRepositoryHook(ctx context.Context, repositoryID int64, hook string) error {
+	return tx.write(ctx, `UPDATE repository SET hook_id = $3, hooked_at = $4, heard_at = NULL, missed_at = NULL, missed = '', hook_until = NULL WHERE deployment_id = $1 AND id = $2`,
+		repositoryID, hook, tx.now)
+}
+
+// noteHeard keeps that a webhook told of a push or a change request of a repository, by the
+// host's id: it is silent no more.
+func (tx *Tx) noteHeard(ctx context.Context, connectionID int64, hostID string) error {
+	return tx.write(ctx, `UPDATE repository SET heard_at = $4, missed_at = NULL, missed = '' WHERE deployment_id = $1 AND connection_id = $2 AND host_id = $3`, connectionID, hostID, tx.now)
+}
+
+// NoteMissed keeps that polling found a push to a repository, as it was read before: a commit,
+// and what is said of it. Nothing is kept where a webhook told of that commit, or of anything a
+// few minutes ago, and where the webhook was not there when the repository was polled the time
+// before: what happened then is nothing that it could tell.
+func (tx *Tx) NoteMissed(ctx context.Context, r redoubt.Repository, commit, what string) error {
+	if r.PolledAt.IsZero() {
+		return nil
+	}
+	return tx.write(ctx, `UPDATE repository SET missed_at = COALESCE(missed_at, $3), missed = $4 WHERE deployment_id = $1 AND id = $2
+		AND hook_id <> '' AND COALESCE(hooked_at, 0) <= $5 AND COALESCE(heard_at, 0) <= $6
+		AND NOT EXISTS (SELECT 1 FROM webhook_delivery w WHERE w.deployment_id = $1 AND w.connection_id = repository.connection_id AND w.repository = repository.host_id AND w.head_commit = $7)`,
+		r.ID, tx.now, what, r.PolledAt, tx.now.Add(-redoubt.HookPatience), commit)
+}
+
+// RepositoryCount is how many repositories a connection sees, how many of them are
+// projects, and of how many of these webhooks tell.
+type RepositoryCount struct {
+	Seen, Followed int
+	Heard          int    // projects of whose pushes or change requests a webhook told, and that are not silent
+	Silent         int    // projects whose webhook told nothing of a push that polling found
+	HookProblem    string // of the first silent one, for people
+}
+
+// HearsBy says in a word how a connection hears of pushes and change requests.
+func (n RepositoryCount) HearsBy() string {
+	if n.Heard > 0 {
+		return "webhook"
+	}
+	return "polling"
+}
+
+// CountRepositories counts the repositories of each connection, by its id.
+func (tx *Tx) CountRepositories(ctx context.Context) (map[int64]RepositoryCount, error) {
+	counts := map[int64]RepositoryCount{}
+	err := each(ctx, tx, func(r row) error {
+		var id int64
+		var n RepositoryCount
+		err := r.Scan(&id, &n.Seen, &n.Followed, &n.Heard)
+		counts[id] = n
+		return err
+	}, `SELECT connection_id, COUNT(*), SUM(CASE WHEN project_id <> 0 THEN 1 ELSE 0 END),
+		SUM(CASE WHEN project_id <> 0 AND heard_at IS NOT NULL AND (missed_at IS NULL OR missed_at > $2) THEN 1 ELSE 0 END) FROM repository WHERE deployment_id = $1 GROUP BY connection_id`,
+		tx.now.Add(-redoubt.HookPatience))
+	if err != nil {
+		return nil, err
+	}
+	silent, err := many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 AND missed_at <= $2 AND project_id <> 0 AND hook_id <> '' AND archived = 0 AND gone_at IS NULL
+		ORDER BY full_name`+tx.session.engine.byBytes+`, id`, tx.now.Add(-redoubt.HookPatience))
+	for _, r := range silent {
+		n := counts[r.ConnectionID]
+		if n.Silent++; n.HookProblem == "" {
+			n.HookProblem = r.FullName + ": " + r.HookProblem(tx.now)
+		}
+		counts[r.ConnectionID] = n
+	}
+	return counts, err
+}

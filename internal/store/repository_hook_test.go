@@ -1,0 +1,44 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestOneAloneAsksForHooks of a repository, until it is done or its time is over.
+func TestOneAloneAsksForHooks(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		c := d.connection("gitea")
+		var r redoubt.Repository
+		claim := func(hold time.Duration, want bool) {
+			t.Helper()
+			d.check(s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				mine, err := tx.ClaimHook(ctx, r.ID, hold)
+				same(t, "claimed", mine, want)
+				return err
+			}))
+		}
+		write := func(do func(ctx context.Context, tx *store.Tx) error) {
+			t.Helper()
+			d.check(s.Update(t.Context(), d.id, storetest.Actor, do))
+		}
+		write(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.SaveRepositories(ctx, c.ID, []redoubt.Repository{{HostID: "1", FullName: "acme/one", CloneURL: "https://git.example/acme/one.git"}}, true)
+			r = list[0]
+			return err
+		})
+		claim(time.Hour, true)
+		claim(time.Hour, false)
+		write(func(ctx context.Context, tx *store.Tx) error { return tx.LeaveHook(ctx, r.ID) })
+		claim(time.Hour, true)
+		write(func(ctx context.Context, tx *store.Tx) error { return tx.SetRepositoryHook(ctx, r.ID, "41") })
+		claim(0, true) // whose time is over at once
+		claim(time.Hour, true)
+	})
+}
