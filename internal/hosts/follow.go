@@ -19,14 +19,9 @@ const (
 // following is who follows in the trail.
 var following = redoubt.Actor{Kind: "system", Name: "connections"}
 
-// Bounds of a round: hosts that are asked at once, of all and of one deployment, and how long
-// one connection may take. One deployment whose hosts all are slow leaves others their
-// places; four such hold up all, until the first of their connections has had its time.
-const (
-	hostsAtOnce = 32
-	hostsOfOne  = 8
-	followFor   = 4 * time.Minute
-)
+// How long one connection may be asked for each of these: repositories, what is new in them,
+// and tickets. One that takes all its time leaves the others theirs.
+const followFor = 4 * time.Minute
 
 // Background follows what hosts have until the context ends: new repositories, renamed
 // and archived ones, and change requests. Each host of each deployment is asked by itself, so
@@ -36,16 +31,14 @@ func (k *Keeper) Background(ctx context.Context) {
 	defer tick.Stop()
 	var asking sync.WaitGroup
 	defer asking.Wait()
-	rounds := rounds{room: make(chan struct{}, hostsAtOnce), rooms: map[int64]chan struct{}{}, busy: map[askedHost]bool{}}
+	var rounds rounds
 	for {
 		for of, list := range k.byHost(store.Long(ctx)) { // people go first
-			if room, free := rounds.begin(of); free {
+			if rounds.begin(of) {
 				asking.Go(func() {
 					defer rounds.end(of)
-					room <- struct{}{} // each gives its places back within the time of its connections
-					defer func() { <-room }()
-					rounds.room <- struct{}{}
-					defer func() { <-rounds.room }()
+					rounds.enter(of) // each gives its place back within the time of its connections
+					defer rounds.leave(of)
 					k.followAll(store.Long(ctx), list)
 				})
 			}
@@ -56,39 +49,6 @@ func (k *Keeper) Background(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
-}
-
-// askedHost is a host that a deployment has connections to.
-type askedHost struct {
-	deployment int64
-	host       string
-}
-
-// rounds are those under way, each of a host of a deployment.
-type rounds struct {
-	room  chan struct{} // of all
-	mu    sync.Mutex
-	rooms map[int64]chan struct{} // of each deployment
-	busy  map[askedHost]bool
-}
-
-// begin reports whether a host is free to be asked, not while the last round of it goes on,
-// and the room of its deployment.
-func (r *rounds) begin(of askedHost) (room chan struct{}, free bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.rooms[of.deployment] == nil {
-		r.rooms[of.deployment] = make(chan struct{}, hostsOfOne)
-	}
-	free = !r.busy[of]
-	r.busy[of] = true
-	return r.rooms[of.deployment], free
-}
-
-func (r *rounds) end(of askedHost) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.busy, of)
 }
 
 // followed is a connection of a deployment.
@@ -125,31 +85,34 @@ func (k *Keeper) byHost(ctx context.Context) map[askedHost][]followed {
 func (k *Keeper) followAll(ctx context.Context, list []followed) {
 	for _, f := range list {
 		if ctx.Err() == nil {
-			ctx, cancel := context.WithTimeout(ctx, followFor)
 			k.follow(ctx, f.deployment, f.connection)
-			cancel()
 		}
 	}
 }
 
+// follow asks for each thing in a time of its own.
 func (k *Keeper) follow(ctx context.Context, d redoubt.Deployment, c redoubt.Connection) {
+	within := func(what string, ask func(context.Context) error) bool {
+		ctx, cancel := context.WithTimeout(ctx, followFor)
+		defer cancel()
+		err := ask(ctx)
+		if err != nil {
+			k.Logger.WarnContext(ctx, "a code host cannot be followed", "deployment", d.Slug, "connection", c.Name, "asked_for", what, "cause", err)
+		}
+		return err == nil
+	}
 	if k.Clock().Sub(c.CheckedAt) >= checkEvery {
-		if _, err := k.Check(ctx, d.ID, following, c.ID); err != nil {
-			k.Logger.WarnContext(ctx, "a connection does not work", "deployment", d.Slug, "connection", c.Name, "cause", err)
+		check := func(ctx context.Context) error { _, err := k.Check(ctx, d.ID, following, c.ID); return err }
+		if !within("repositories", check) {
 			return
 		}
 	}
 	if c.Problem != "" {
 		return
 	}
-	if err := k.Poll(ctx, d.ID, c); err != nil {
-		k.Logger.WarnContext(ctx, "pushes and change requests cannot be followed", "deployment", d.Slug, "connection", c.Name, "cause", err)
-	}
-	if !c.Kind.HasAPI() {
-		return
-	}
-	if err := k.FollowTickets(ctx, d, c, k.Clock().Add(-ticketsEvery)); err != nil {
-		k.Logger.WarnContext(ctx, "tickets cannot be followed", "deployment", d.Slug, "connection", c.Name, "cause", err)
+	within("pushes and change requests", func(ctx context.Context) error { return k.Poll(ctx, d.ID, c) })
+	if c.Kind.HasAPI() {
+		within("tickets", func(ctx context.Context) error { return k.FollowTickets(ctx, d, c, k.Clock().Add(-ticketsEvery)) })
 	}
 }
 

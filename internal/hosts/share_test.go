@@ -155,6 +155,70 @@ func TestSlowHostsOfOneDeploymentAreFollowedByTheSide(t *testing.T) {
 	same(t, "slow ones asked at once", len(of.slow.asked), 8)
 }
 
+// TestOneSlowHostOfManyDeploymentsIsFollowedByTheSide: of ten deployments that ask it four wait
+// for its answer at once, and another host is asked meanwhile.
+func TestOneSlowHostOfManyDeploymentsIsFollowedByTheSide(t *testing.T) {
+	s := storetest.New(t, "sqlite")
+	w, of, _ := newShared(t, s, 1)
+	for i := range 9 {
+		d, err := s.CreateDeployment(t.Context(), fmt.Sprint("more-", i), "More", storetest.Actor)
+		w.must(err)
+		w.add(d.ID, "https://slow0.example")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); w.keeper.Background(ctx) }()
+	defer func() { close(of.let); stop(); <-done }()
+	eventually(t, "the slow one is asked by four, and the other", func() bool {
+		of.quick.mu.Lock()
+		defer of.quick.mu.Unlock()
+		return len(of.quick.polled) == 1 && len(of.slow.asked) >= 4
+	})
+	same(t, "asked at once", len(of.slow.asked), 4)
+}
+
+// timedHost notes until when it is asked what.
+type timedHost struct {
+	*fakeHost
+	until chan time.Time
+}
+
+func (h timedHost) Open(redoubt.Connection, redoubt.HostCredential) (scm.Host, error) { return h, nil }
+
+func (h timedHost) Who(ctx context.Context) (scm.Account, error) {
+	h.note(ctx)
+	return h.fakeHost.Who(ctx)
+}
+
+func (h timedHost) ChangeRequests(ctx context.Context, r redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+	h.note(ctx)
+	return h.fakeHost.ChangeRequests(ctx, r)
+}
+
+func (h timedHost) note(ctx context.Context) {
+	until, _ := ctx.Deadline()
+	h.until <- until
+}
+
+// TestWhatAHostIsAskedHasATimeOfItsOwn: its repositories, and then what is new in them.
+func TestWhatAHostIsAskedHasATimeOfItsOwn(t *testing.T) {
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	w.connect()
+	w.now = w.now.Add(2 * time.Hour)
+	c := w.keeper.Config
+	of := timedHost{w.host, make(chan time.Time, 10)}
+	c.Hosts = of
+	w.keeper = hosts.New(c)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); w.keeper.Background(ctx) }()
+	defer func() { stop(); <-done }()
+	check, poll := <-of.until, <-of.until
+	if check.IsZero() || !poll.After(check) {
+		t.Errorf("it is asked for its repositories until %v, and for news until %v", check, poll)
+	}
+}
+
 // TestAHostThatIsDownIsAskedForADay, ever more seldom, and no attempt is used up.
 func TestAHostThatIsDownIsAskedForADay(t *testing.T) {
 	clock := storetest.NewClock()

@@ -242,8 +242,12 @@ func TestASilentWebhookIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error { return tx.SetRepositoryHook(ctx, r.ID, "41") })
-	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error { return tx.NotePoll(ctx, r.ID, tx.Now()) })
+	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {
+		return tx.SetRepositoryHook(ctx, r.ID, "41")
+	})
+	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {
+		return tx.NotePoll(ctx, r.ID, tx.Now())
+	})
 	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {
 		return tx.NoteMissed(ctx, r, strings.Repeat("1", 40), "the push of 1111 to <trunk>")
 	})
