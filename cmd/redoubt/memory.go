@@ -1,33 +1,39 @@
 package main
 
 import (
-	"bufio"
 	"math"
-	"os"
 	"runtime/debug"
-	"strconv"
-	"strings"
+	"sync"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// quarterOfMemory is what the finding bodies may take by default: a quarter of
-// the memory limit set for the process, else of the machine's, else 1 GiB.
-func quarterOfMemory() int64 {
-	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
-		return limit / 4
+// ownMemory is how many bytes of memory the process may take: see memoryOf. Where nobody
+// limited Go's own, it is limited to nine tenths of that, so that what is not collected
+// yet never costs the process its life; the rest is for what is mapped and for others.
+var ownMemory = sync.OnceValue(func() int64 {
+	limit := debug.SetMemoryLimit(-1)
+	memory := memoryOf(limit, memlimit.FromSystem, memlimit.FromCgroup)
+	if limit == math.MaxInt64 {
+		debug.SetMemoryLimit(memory / 10 * 9)
 	}
-	f, err := os.Open("/proc/meminfo")
-	if err != nil {
-		return 1 << 30
+	return memory
+})
+
+// memoryOf is Go's limit (GOMEMLIMIT) where there is one, else the least that is told, as
+// what the machine has and what its control group gives a container, else 4 GiB.
+func memoryOf(limit int64, told ...func() (uint64, error)) int64 {
+	if limit != math.MaxInt64 {
+		return limit
 	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 2 || fields[0] != "MemTotal:" {
-			continue
+	least := uint64(math.MaxInt64)
+	for _, ask := range told {
+		if bytes, err := ask(); err == nil && bytes > 0 {
+			least = min(least, bytes)
 		}
-		if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
-			return kib << 10 / 4
-		}
 	}
-	return 1 << 30
+	if least == math.MaxInt64 {
+		return 4 << 30
+	}
+	return int64(least)
 }

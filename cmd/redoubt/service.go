@@ -165,8 +165,8 @@ func (s *service) openIndex(a *app) error {
 		return err
 	}
 	s.index = index.New(source, index.Options{
-		BodyCache: cmp.Or(s.config.BodyCache, quarterOfMemory()), Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom},
-		Memory: cmp.Or(s.config.IndexMemory, 2*quarterOfMemory()), Clock: a.clock, Logger: a.log,
+		BodyCache: cmp.Or(s.config.BodyCache, ownMemory()/4), Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom},
+		Memory: cmp.Or(s.config.IndexMemory, ownMemory()/2), Clock: a.clock, Logger: a.log,
 	})
 	s.keeper.Findings = func(ctx context.Context, deploymentID int64) (triage.Selector, error) {
 		return s.index.Deployment(ctx, deploymentID)

@@ -77,8 +77,8 @@ type Server struct {
 
 	DatabaseReplica  Secret        `help:"PostgreSQL that replicates the one of --database-url: the index is read from it, and from the primary where it is behind or away." env:"REDOUBT_DATABASE_REPLICA" placeholder:"URL"`
 	MaxUpload        int64         `help:"Largest report accepted, in bytes, before and after inflating; 256 MiB by default." default:"268435456" env:"REDOUBT_MAX_UPLOAD" placeholder:"BYTES"`
-	BodyCache        int64         `help:"Memory for finding bodies, in bytes; a quarter of the machine's by default." default:"0" env:"REDOUBT_BODY_CACHE" placeholder:"BYTES"`
-	IndexMemory      int64         `help:"Memory for what findings are searched by, in bytes, besides their bodies: deployments that nobody asked for the longest leave it; half of the machine's by default." default:"0" env:"REDOUBT_INDEX_MEMORY" placeholder:"BYTES"`
+	BodyCache        int64         `help:"Memory for finding bodies, in bytes; a quarter of the machine's or container's by default." default:"0" env:"REDOUBT_BODY_CACHE" placeholder:"BYTES"`
+	IndexMemory      int64         `help:"Memory for what findings are searched by, in bytes, besides their bodies: deployments that nobody asked for the longest leave it; half of the machine's or container's by default." default:"0" env:"REDOUBT_INDEX_MEMORY" placeholder:"BYTES"`
 	RateLimit        float64       `help:"Requests a second that one token may make; no limit by default." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
 	ScanWait         time.Duration `help:"How long the end of a CI scan waits until its results are stored; after that the scanner asks again, every few seconds." default:"10s" env:"REDOUBT_SCAN_WAIT"`
 	Runner           bool          `help:"Make managed scans in this process too, as redoubt runner does elsewhere." env:"REDOUBT_RUNNER"`

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"runtime/debug"
+	"testing"
+)
+
+func TestMemoryOfAProcess(t *testing.T) {
+	tells := func(bytes uint64) func() (uint64, error) {
+		return func() (uint64, error) { return bytes, nil }
+	}
+	silent := func() (uint64, error) { return 0, errors.New("no limit") }
+	for _, c := range []struct {
+		name  string
+		limit int64
+		told  []func() (uint64, error)
+		want  int64
+	}{
+		{"the machine's", math.MaxInt64, []func() (uint64, error){tells(64 << 30), silent}, 64 << 30},
+		{"a container's", math.MaxInt64, []func() (uint64, error){tells(64 << 30), tells(2 << 30)}, 2 << 30},
+		{"a container's of more than there is", math.MaxInt64, []func() (uint64, error){tells(8 << 30), tells(1 << 62)}, 8 << 30},
+		{"one without a bound", math.MaxInt64, []func() (uint64, error){tells(8 << 30), tells(math.MaxUint64)}, 8 << 30},
+		{"Go's own limit", 300 << 20, []func() (uint64, error){tells(64 << 30), tells(2 << 30)}, 300 << 20},
+		{"nothing told", math.MaxInt64, []func() (uint64, error){silent, tells(0)}, 4 << 30},
+	} {
+		if got := memoryOf(c.limit, c.told...); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// TestMemoryIsLimited: a server that starts limits what Go takes, once.
+func TestMemoryIsLimited(t *testing.T) {
+	memory := ownMemory()
+	limit := debug.SetMemoryLimit(-1)
+	if limit != memory && limit != memory/10*9 { // GOMEMLIMIT, or nobody limited it
+		t.Errorf("of %d bytes Go may take %d", memory, limit)
+	}
+	if again := ownMemory(); again != memory || debug.SetMemoryLimit(-1) != limit {
+		t.Errorf("asked again it is %d with a limit of %d", again, debug.SetMemoryLimit(-1))
+	}
+}
