@@ -127,6 +127,8 @@ func (p *player) apply(e demo.Event) error {
 		return p.scan(e.Scan)
 	case e.Triage != nil:
 		return p.triage(e.By, e.Triage)
+	case e.Ask != nil:
+		return p.ask(e)
 	case e.Due != nil:
 		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return setDue(ctx, tx, e.Due) })
 	case e.View != nil:
@@ -231,6 +233,24 @@ func (p *player) triage(by string, t *demo.Triage) error {
 	if err == nil && done.NumTriaged == 0 {
 		err = fmt.Errorf("%s decides about %s in %s, and there are no such findings", by, strings.Join(t.Rules, " "), strings.Join(t.Projects, " "))
 	}
+	return err
+}
+
+// ask has a person ask for an exception.
+func (p *player) ask(e demo.Event) error {
+	found, err := p.clients[e.By].ListFindings(p.app.ctx, p.deployment.Slug, api.FindingsQuery{
+		Repos: []string{e.Ask.Project}, Rules: []string{e.Ask.Rule}, Status: []string{"open"}, Dedup: true,
+	})
+	if err != nil {
+		return err
+	}
+	r := api.AskExceptionRequest{
+		Reason: e.Ask.Reason, TriageReason: e.Ask.TriageReason.String(), Until: p.clock.now().Add(e.Lasts).UTC().Format(time.DateOnly),
+	}
+	for _, f := range found.SASTFindings.Findings {
+		r.IssueIDs = append(r.IssueIDs, api.Int(f.ID))
+	}
+	_, err = p.clients[e.By].AskException(p.app.ctx, p.deployment.Slug, r)
 	return err
 }
 

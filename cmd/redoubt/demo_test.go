@@ -101,7 +101,7 @@ func playedDemo(t *testing.T, dir string) (redoubt.Deployment, *store.Store) {
 }
 
 // testDemoLives looks for what months of work leave: decisions of
-// several people, an exception that is over and one that is not, news without a
+// several people, an exception that is over, one that is not and one asked for, news without a
 // scan, builds that a policy fails, and times that are those of the history.
 func testDemoLives(t *testing.T, d redoubt.Deployment, st *store.Store) {
 	now := time.Now()
@@ -140,6 +140,13 @@ func testDemoLives(t *testing.T, d redoubt.Deployment, st *store.Store) {
 		}
 		if len(who) < 5 { // two exceptions
 			t.Errorf("decided have %v", who)
+		}
+		if err != nil {
+			return err
+		}
+		asked, _, err := tx.ExceptionRequests(ctx, store.ExceptionRequestQuery{Limit: 10})
+		if err != nil || len(asked) != 1 || asked[0].State != redoubt.RequestOpen || asked[0].AskedBy.Name != "Sam Whitfield" {
+			t.Errorf("asked for is %+v, %v", asked, err)
 		}
 		return err
 	})

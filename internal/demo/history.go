@@ -20,6 +20,7 @@ type Event struct {
 	Due       map[string]redoubt.DueDays // by slug of the policy: the days that it gives from then on
 	View      *redoubt.SavedView         // that is shared from then on
 	Exception *redoubt.Exception         // Until is to be set, Lasts from the event on
+	Ask       *Ask                       // Lasts is the end that is wished, from the event on
 	Lasts     time.Duration
 	Block     []string // rules whose findings fail builds from then on
 	News      []string // folders and files of Samples: what the advisories say from then on
@@ -35,6 +36,13 @@ type Triage struct {
 	Note     string
 	Assignee string        // name of a person; empty leaves it
 	Lasts    time.Duration // from the event on; 0 is without an end
+}
+
+// Ask is an exception that a person asks for, for the open findings of a rule in a project.
+type Ask struct {
+	Project, Rule string
+	TriageReason  redoubt.TriageReason
+	Reason        string
 }
 
 // Person is somebody who works with the demo.
@@ -131,6 +139,10 @@ var decisions = []Event{
 	{Age: 3 * day, By: "jonas", Triage: &Triage{
 		Type: redoubt.SCA, Projects: []string{"acme/payments"}, Rules: []string{"CVE-2023-43804", "CVE-2024-3651"},
 		State: redoubt.TriageFixing, Note: "Waits for the release of Thursday.", Assignee: "jonas",
+	}},
+	{Age: 26 * time.Hour, By: "sam", Lasts: 45 * day, Ask: &Ask{
+		Project: "acme/web-shop", Rule: "redoubt.javascript.child-process-concatenation", TriageReason: redoubt.AcceptableRisk,
+		Reason: "Only the nightly job calls it, with names that we make ourselves. The rewrite is planned for next month.",
 	}},
 	{Age: 5 * time.Hour, News: []string{
 		"samples/advisories/first", "samples/advisories/later", "samples/advisories/epss.csv", "samples/advisories/kev.json",
