@@ -3,6 +3,8 @@ package notify_test
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +59,27 @@ func TestWhoAskedIsTold(t *testing.T) {
 					return err
 				})
 			}, []string{"The exception that you asked for was approved, for 2 findings in acme/api", "fine", "/exception-requests/", "/orgs/acme/account"}},
+			{"approved and undone", func(w *world, r redoubt.ExceptionRequest) {
+				var events []redoubt.TriageEvent
+				w.update(func(ctx context.Context, tx *store.Tx) (err error) {
+					if r, _, err = triage.Approve(ctx, tx, r.ID, time.Time{}, "fine"); err == nil {
+						events, err = tx.TriageEvents(ctx, 0, math.MaxInt64)
+					}
+					return err
+				})
+				w.settle()
+				p.take()
+				events = slices.DeleteFunc(events, func(e redoubt.TriageEvent) bool { return !e.At.Equal(r.DecidedAt) })
+				w.update(func(ctx context.Context, tx *store.Tx) error {
+					_, err := triage.UndoApproved(ctx, tx, events)
+					return err
+				})
+				w.settle()
+				w.update(func(ctx context.Context, tx *store.Tx) error { // or the last one would end it
+					_, err := triage.Withdraw(ctx, tx, r.ID, r.AskerID)
+					return err
+				})
+			}, []string{"was approved by mistake and waits again, for 2 findings in acme/api"}},
 			{"refused", refuse, []string{"was refused, for 2 findings in acme/api", "upgrade instead"}},
 			{"withdrawn", func(w *world, r redoubt.ExceptionRequest) {
 				w.update(func(ctx context.Context, tx *store.Tx) error {

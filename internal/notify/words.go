@@ -60,14 +60,22 @@ func (p picture) title(h redoubt.Happening, r redoubt.NotificationRule) string {
 	case redoubt.EventExceptionAsked:
 		return cmp.Or(h.Asker, "Somebody") + " asked for an exception for " + n + p.where()
 	case redoubt.EventExceptionDecided:
-		return "The exception that " + cmp.Or(h.Asker, "somebody") + " asked for was " + h.RequestState.String() + ", for " + n + p.where()
+		return "The exception that " + cmp.Or(h.Asker, "somebody") + " asked for was " + became(h.RequestState) + ", for " + n + p.where()
 	}
 	return n
 }
 
 // personalTitle says in a sentence what happened, to whom it is about.
 func (p picture) personalTitle(h redoubt.Happening) string {
-	return "The exception that you asked for was " + h.RequestState.String() + ", for " + counted(p.count, "finding", "findings") + p.where()
+	return "The exception that you asked for was " + became(h.RequestState) + ", for " + counted(p.count, "finding", "findings") + p.where()
+}
+
+// became is what was decided about a request; one that waits again had been approved.
+func became(s redoubt.ExceptionRequestState) string {
+	if s == redoubt.RequestOpen {
+		return "approved by mistake and waits again"
+	}
+	return s.String()
 }
 
 func counted(n int, one, many string) string {

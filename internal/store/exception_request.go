@@ -249,6 +249,9 @@ func (tx *Tx) ReopenExceptionRequests(ctx context.Context, approvedAt time.Time)
 		err = tx.write(ctx, `UPDATE exception_request SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, granted_at = $4 WHERE deployment_id = $1 AND id = $2`,
 			after.ID, int64(after.State), time.Time{}, encoded(redoubt.Actor{}), after.Answer)
 		tx.audit("exception_request.reopen", subject("exception_request", after.ID), imageOfExceptionRequest(before), imageOfExceptionRequest(after))
+		if err == nil { // who was told of the approval has to know
+			err = tx.tellRequest(ctx, redoubt.EventExceptionDecided, after, "")
+		}
 	}
 	if err != nil || len(list) == 0 {
 		return err
