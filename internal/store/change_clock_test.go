@@ -134,6 +134,29 @@ func TestACommitThatHangs(t *testing.T) {
 	}
 }
 
+// TestAClockThatWasDaysBack for a while, over a quiet time, tells who looked meanwhile all that
+// came after, also where it came before the clock was set back.
+func TestAClockThatWasDaysBack(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			d := newTenant(t, storetest.Open(t, storetest.Database(t, engine, clock)))
+			d.project("acme/first")
+			clock.Advance(9 * day)
+			seen := d.look(clock)
+			clock.Advance(day)
+			d.project("acme/right")
+			clock.Advance(-3 * day)
+			d.project("acme/back")
+			clock.Advance(4 * day)
+			d.missesNothing(seen)
+			d.project("acme/right again")
+			d.missesNothing(seen)
+		})
+	}
+}
+
 // TestClocksThatJump: whatever was shown at whatever time the clock told, two servers tell all
 // that came after; and a clock that is right again is as good as one that always was.
 func TestClocksThatJump(t *testing.T) {

@@ -91,7 +91,11 @@ func (tx *Tx) noteChangeTime(ctx context.Context) error {
 // since, it is redoubt.ErrConflict.
 func (tx *Tx) VersionAt(ctx context.Context, t time.Time) (int64, error) {
 	t = t.Add(-changeTimeSlack)
-	noted, err := one(ctx, tx, scanSighting, `SELECT version, at FROM change_time WHERE deployment_id = $1 AND at <= $2 AND version >= 0 ORDER BY at DESC LIMIT 1`, t)
+	// What was noted behind a later time is of a clock that was days back for a while. What one
+	// noted that was far ahead counts for nothing.
+	noted, err := one(ctx, tx, scanSighting, `SELECT version, at FROM change_time WHERE deployment_id = $1 AND at <= $2 AND version >= 0 AND version <= COALESCE(
+		(SELECT MIN(version) FROM change_time WHERE deployment_id = $1 AND at > $2 AND at <= $3 AND version >= 0), 9223372036854775807) ORDER BY at DESC LIMIT 1`,
+		t, tx.clock.Add(clockReach))
 	if errors.Is(err, redoubt.ErrNotFound) {
 		err = nil // all that the feed ever told, if it still does
 	}
@@ -113,7 +117,7 @@ func (tx *Tx) VersionAt(ctx context.Context, t time.Time) (int64, error) {
 func (tx *Tx) seenSince(ctx context.Context) (time.Time, error) {
 	seen := tx.seen.see(tx.deployment.ID, tx.Version(), tx.clock)
 	later, err := many(ctx, tx, scalar[int64], `SELECT version FROM change_time WHERE deployment_id = $1 AND at > $2 AND at <= $3 LIMIT 1`,
-		seen.at, seen.at.Add(clockReach))
+		seen.at, tx.clock.Add(clockReach))
 	if err != nil || len(later) > 0 {
 		return time.Time{}, err
 	}
