@@ -82,10 +82,8 @@ func (w *evalWorld) before(s evalScan) [2]look {
 		return r.last
 	case !r.diff.had:
 		return w.refs["main"].last
-	case w.refs["main"].had || w.refs["main"].diff.had:
-		return [2]look{}
 	}
-	return r.diff.last
+	return [2]look{}
 }
 
 // heard takes in what a scan told.
@@ -152,7 +150,7 @@ func (w *evalWorld) check(t *rapid.T, s evalScan, now evalState, then evalState)
 	// What is known by its code and told without pairs where it would close, which is not so
 	// between diff scans and full ones.
 	known := last.counted && last.told == s.told && last.partly == told.partly && sameLetters(last.sees, told.sees) &&
-		(s.told || !r.coded || s.look != "lists nothing" && s.look != "diff" && !r.diff.now) && r.diff.now == (s.look == "diff" || !r.had && r.diff.had)
+		(s.told || !r.coded || s.look != "lists nothing" && s.look != "diff" && !r.diff.now) && r.diff.now == (s.look == "diff")
 	for _, letter := range []byte(told.sees) {
 		switch {
 		case now.lineages[letter] == 0 && !now.recorded:

@@ -261,12 +261,12 @@ func TestIgnoredCodePassesThoughTheScanIsOnlyRecorded(t *testing.T) {
 	}
 }
 
-// TestWhatADiffScanToldPassesInFull: what was ignored in a change request passes the full scan
-// of its branch where the primary branch never had anything like it, and nothing else does.
-func TestWhatADiffScanToldPassesInFull(t *testing.T) {
+// TestAFullScanContinuesNothingThatADiffScanTold, where neither tells code: the base may have had
+// what is told now.
+func TestAFullScanContinuesNothingThatADiffScanTold(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct{ main, full, blocks string }{
-			"the same":                       {"-", "--a", ""},
+			"the same":                       {"-", "--a", "a"},
 			"one is put above":               {"-", "ea", "ea"},
 			"the primary branch has another": {"m", "--a", "a"},
 		} {

@@ -52,44 +52,21 @@ type blindSearch struct {
 }
 
 // continues gives the sightings of a group the identities of what they continue, and
-// reports whether they continue anything. A full scan of a ref where no full scan ever saw
-// anything of the rule in the file continues what the primary branch has there or, where
-// that has nothing, what diff scans of the ref told: then their base had nothing either.
+// reports whether they continue anything. A full scan of a ref that never had anything of the
+// rule in the file continues what the primary branch has there.
 func (b *blindSearch) continues(ctx context.Context, g blindGroup) (bool, error) {
-	at, key := g.place(), likenessOf(&g[0].Finding)
-	if continued, err := b.here.continues(ctx, g, key); err != nil || continued || !b.upload.Full || b.here.byFull[at] {
+	continued, err := b.here.continues(ctx, g)
+	if err != nil || continued || !b.upload.Full || b.upload.Ref == b.project.Primary() || b.here.known[g.place()] {
 		return continued, err
-	}
-	primary, err := b.primary(ctx)
-	switch {
-	case err != nil:
-		return false, err
-	case !b.here.known[at]:
-		return primary.continues(ctx, g, key)
-	case primary.known[at] && primary != b.here:
-		return false, nil
-	}
-	stream, err := b.store.Stream(ctx, b.project.ID, b.project.Primary(), b.upload.source(), "")
-	if err != nil || stream.LastFullStart.IsZero() {
-		return false, err
-	}
-	o := observer{tool: canonicalTool(b.upload.Report.Tool), partOf: b.upload.Ref}
-	return b.here.continues(ctx, g, likeness{o.alike(g[0].Result), g.muted()})
-}
-
-// primary is what stands on the primary branch, which may be the ref.
-func (b *blindSearch) primary(ctx context.Context) (*blindStanding, error) {
-	if b.upload.Ref == b.project.Primary() {
-		return b.here, nil
 	}
 	if b.onPrimary == nil {
 		rows, err := b.store.Findings(ctx, b.project.ID, b.project.Primary(), b.upload.source())
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		b.onPrimary = newBlindStanding(b.store, b.here.scope, rows, b.sightings)
 	}
-	return b.onPrimary, nil
+	return b.onPrimary.continues(ctx, g)
 }
 
 func identitiesOf(sightings []Sighting) map[redoubt.Identity]bool {
@@ -144,9 +121,8 @@ type blindStanding struct {
 	rows  map[redoubt.Identity]*redoubt.Finding
 	// alike are the live findings that were told blind and not missed, in the order of
 	// the file.
-	alike  map[likeness][]*redoubt.Finding
-	known  map[place]bool // where there is a finding, or was one
-	byFull map[place]bool // where a full scan saw one
+	alike map[likeness][]*redoubt.Finding
+	known map[place]bool // where there is a finding, or was one
 	// told are live findings whose code is known, which were not missed and which the
 	// report does not tell by it: any that is as long may be what it tells blind.
 	told map[place][]*redoubt.Finding
@@ -158,13 +134,13 @@ type blindStanding struct {
 func newBlindStanding(s Store, scope Scope, list []redoubt.Finding, sightings []Sighting) *blindStanding {
 	st := &blindStanding{
 		store: s, scope: scope, rows: make(map[redoubt.Identity]*redoubt.Finding, len(list)), alike: map[likeness][]*redoubt.Finding{},
-		known: map[place]bool{}, byFull: map[place]bool{}, told: map[place][]*redoubt.Finding{}, came: map[matchKey]bool{}, lengths: map[int64]int{},
+		known: map[place]bool{}, told: map[place][]*redoubt.Finding{}, came: map[matchKey]bool{}, lengths: map[int64]int{},
 	}
 	reported := identitiesOf(sightings)
 	for i := range list {
 		f := &list[i]
 		at := place{f.RuleName, f.Path}
-		st.rows[f.Identity], st.known[at], st.byFull[at] = f, true, st.byFull[at] || f.SeenByFull
+		st.rows[f.Identity], st.known[at] = f, true
 		switch told := f.CodeHash != (redoubt.Digest{}); {
 		case !live(f.State) || f.Package != "" || f.Coverage == redoubt.CoverageMissed:
 		case told && !reported[f.Identity]:
@@ -185,10 +161,10 @@ func newBlindStanding(s Store, scope Scope, list []redoubt.Finding, sightings []
 	return st
 }
 
-// continues gives the sightings of a group the identities of the findings of a likeness,
-// and reports whether they continue them.
-func (st *blindStanding) continues(ctx context.Context, g blindGroup, key likeness) (bool, error) {
-	rows := st.alike[key]
+// continues gives the sightings of a group the identities of the findings that they
+// continue, and reports whether they continue any.
+func (st *blindStanding) continues(ctx context.Context, g blindGroup) (bool, error) {
+	rows := st.alike[likenessOf(&g[0].Finding)]
 	if len(rows) != len(g) || !seenAlike(rows, st.scope.coverage(g.place().rule, g.place().path)) {
 		return false, nil
 	}

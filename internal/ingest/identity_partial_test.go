@@ -97,34 +97,21 @@ func TestAnUpgradeHidesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatDiffScansTold: a full scan of a ref continues what diff scans of it told, as long as
-// their base is known to have had nothing like it. E, F and G are never decided on.
+// TestWhatDiffScansTold is continued by no full scan, and what a full scan told by no diff scan:
+// one tells what its base has not, and no number says what that is. E is never decided on.
 func TestWhatDiffScansTold(t *testing.T) {
 	const main, dev = "main", "dev"
 	for name, steps := range map[string][]lookStep{
-		"all of it":          {{ref: main, want: ""}, {ref: dev, calls: "a*b", look: "diff", want: "a*b"}, {ref: dev, calls: "-ab", want: "a*b", live: 2}, {ref: dev, calls: "--ab", want: "a*b", live: 2}},
-		"of one scan":        {{ref: main, want: ""}, {ref: dev, calls: "ab*", look: "diff", want: "ab*"}, {ref: dev, calls: "a*b", look: "diff", want: "a*b*"}, {ref: dev, calls: "ab", want: "a*b*", live: 2}},
-		"one is put above":   {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "ea", want: "ea", live: 2}},
-		"one is taken away":  {{ref: main, want: ""}, {ref: dev, calls: "a*e", look: "diff", want: "a*e"}, {ref: dev, calls: "e", want: "e", live: 1}},
-		"of another length":  {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "aE", want: "a*E", live: 2}},
-		"then one more":      {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "a", want: "a*"}, {ref: dev, calls: "ea", want: "ea", live: 2}},
-		"on another ref":     {{ref: main, want: ""}, {ref: "pull", calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "a", want: "a"}},
-		"a part was read":    {{ref: main, want: ""}, {ref: dev, calls: "ae", sees: "a", look: "partly diff", want: "a"}, {ref: dev, calls: "a*e", sees: "a", look: "partly diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
-		"it was missed then": {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "a", sees: "-", look: "partly diff", want: ""}, {ref: dev, calls: "e", want: "e"}},
-		"it ended":           {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "a", sees: "-", look: "diff", want: ""}, {ref: dev, calls: "e", want: "e"}},
-
-		"nobody scanned the primary branch":      {{ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
-		"the primary branch has one":             {{ref: main, calls: "e", want: "e"}, {ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
-		"the primary branch had one":             {{ref: main, calls: "e", want: "e"}, {ref: main, want: ""}, {ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
-		"a full scan had one":                    {{ref: main, want: ""}, {ref: dev, calls: "e", want: "e"}, {ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "ae", want: "ae"}},
-		"its code is told then":                  {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "e", told: "e", want: "e"}},
-		"its code was told":                      {{ref: main, want: ""}, {ref: dev, calls: "a*", told: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
-		"code of one as long came":               {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "ef", told: "f", want: "ef"}},
-		"on the primary branch":                  {{ref: main, want: ""}, {ref: main, calls: "a*", look: "diff", want: "a*"}, {ref: main, calls: "-a", want: "a*", live: 1}},
-		"on the primary branch, before any full": {{ref: main, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: main, calls: "e", want: "e"}},
-
-		"a diff scan after a full one, and one is put in": {{ref: main, want: ""}, {ref: dev, calls: "a*", want: "a*"}, {ref: dev, calls: "-ea", sees: "e", look: "diff", want: "e"}},
-		"a diff scan after a full one, the same":          {{ref: main, want: ""}, {ref: dev, calls: "a*", want: "a*"}, {ref: dev, calls: "-a", look: "diff", want: "a", live: 2}, {ref: dev, calls: "-a", want: "a*", live: 1}},
+		"in full":                      {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "-a", want: "a"}},
+		"one is put above":             {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "ea", want: "ea"}},
+		"the primary branch has one":   {{ref: main, calls: "e", want: "e"}, {ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
+		"nobody scanned that":          {{ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
+		"the scan of that failed":      {{ref: main, calls: "e", sees: "-", look: "failed", want: ""}, {ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
+		"that was not asked for it":    {{ref: main, calls: "e", sees: "-", look: "other rule", want: ""}, {ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
+		"on the primary branch":        {{ref: main, calls: "e", sees: "-", look: "other rule", want: ""}, {ref: main, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: main, calls: "e", want: "e"}},
+		"in a diff scan again":         {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "-a", look: "diff", want: "a*", live: 1}},
+		"of a full one, one is put in": {{ref: main, want: ""}, {ref: dev, calls: "a*", want: "a*"}, {ref: dev, calls: "-ea", sees: "e", look: "diff", want: "e"}},
+		"of a full one, the same":      {{ref: main, want: ""}, {ref: dev, calls: "a*", want: "a*"}, {ref: dev, calls: "-a", look: "diff", want: "a", live: 2}, {ref: dev, calls: "-a", want: "a*", live: 1}},
 	} {
 		t.Run(name, func(t *testing.T) { applySteps(t, steps) })
 	}

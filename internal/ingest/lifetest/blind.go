@@ -10,9 +10,7 @@ import (
 
 // continueBlind names what a report tells without its code: as many as the last scan that
 // looked saw on the ref and are alike are these, in the order of the file. A full scan of
-// a ref that never had anything of the rule in the file asks the primary branch so. One of
-// a ref where diff scans alone told anything of it asks these, if the primary branch, once
-// scanned in full, never had any.
+// a ref that never had anything of the rule in the file asks the primary branch so.
 // Whatever is left has a name that nothing had before.
 func (m *Model) continueBlind(s *Stream, u Upload, seen map[string]Sighting, order []string) (map[string]Sighting, []string) {
 	type like struct {
@@ -30,15 +28,8 @@ func (m *Model) continueBlind(s *Stream, u Upload, seen map[string]Sighting, ord
 	for key, ids := range groups {
 		list := standing(s, seen, seen[ids[0]], u)
 		anything := slices.ContainsFunc(s.Findings, func(f *Finding) bool { return place(f.Sighting, seen[ids[0]]) })
-		primary := m.Streams[m.primary()+" "+s.Source]
-		switch {
-		case !u.Full || primary == nil:
-		case s != primary && !anything:
+		if primary := m.Streams[m.primary()+" "+s.Source]; u.Full && s.Ref != m.primary() && !anything && primary != nil {
 			list = standing(primary, seen, seen[ids[0]], u)
-		case anything && onlyByDiffs(s, primary, seen[ids[0]]):
-			told := seen[ids[0]]
-			told.Alike = told.AlikeInPart
-			list = standing(s, seen, told, u)
 		}
 		for i, id := range ids {
 			names[id] = fmt.Sprint(key, " born ", m.born, "#", i)
@@ -53,14 +44,6 @@ func (m *Model) continueBlind(s *Stream, u Upload, seen map[string]Sighting, ord
 		out[order[i]] = seen[id]
 	}
 	return out, order
-}
-
-// onlyByDiffs: no full scan of the ref saw anything of the rule in the file, nor does the
-// primary branch, which was scanned in full, know of any.
-func onlyByDiffs(s, primary *Stream, like Sighting) bool {
-	there := func(f *Finding) bool { return place(f.Sighting, like) && (s != primary || f.SeenByFull) }
-	here := func(f *Finding) bool { return place(f.Sighting, like) && f.SeenByFull }
-	return !primary.lastFull.IsZero() && !slices.ContainsFunc(s.Findings, here) && !slices.ContainsFunc(primary.Findings, there)
 }
 
 // number: alike but for what is told of their code.

@@ -103,7 +103,6 @@ func (m *Model) Apply(u Upload, now time.Time) (a Answer) {
 	}
 	a.Outcome = redoubt.ScanApplied
 	s.last, s.commits = textOf(u), append(s.commits, u.Commit)
-	m.live(s, u, now, seen, order, &a)
 	last := &s.lastDiff
 	if u.Full {
 		last = &s.lastFull
@@ -111,6 +110,7 @@ func (m *Model) Apply(u Upload, now time.Time) (a Answer) {
 	if started.After(*last) {
 		*last = started
 	}
+	m.live(s, u, now, seen, order, &a)
 	if m.Primary == "" && u.Full && !u.Report.Failed && strings.HasPrefix(s.Ref, "refs/heads/") {
 		m.Primary = s.Ref
 	}

@@ -13,7 +13,6 @@ import (
 type Sighting struct {
 	Rule, Path, Code, Pattern, Package, Edges string
 	Alike                                     string // what it shares with those like it, where nothing of its code is told
-	AlikeInPart                               string // that of a diff scan of the ref
 
 	Line, Length int // length is 0 where it is in several lines, or not told
 	State        redoubt.State
@@ -45,10 +44,7 @@ func sightings(u Upload) (map[string]Sighting, []string) {
 			one := see(r)
 			one.Coverage, one.ByFull = covered(u, one), u.Full
 			if key, _ := identityOf(u, r); blind(key) {
-				part := u
-				part.Full = false
 				one.Alike = key
-				one.AlikeInPart, _ = identityOf(part, r)
 			}
 			seen[id] = one
 		}
