@@ -36,6 +36,7 @@ type evalScan struct {
 	sees  string // those that it tells
 	muted string // those that nosemgrep mutes
 	told  bool   // it tells their code
+	long  bool   // and that they are several lines, of which first and last are those of all others
 	look  string // "": all was read; else one of: partly, failed, lists nothing, hides muted, diff
 
 	commit string
@@ -159,6 +160,10 @@ func (s evalScan) report(t rapid.TB) *redoubt.Report {
 			one.Code = fmt.Sprintf("eval(%c)", letter)
 			one.CodeHash = one.Code
 		}
+		if s.long {
+			one.MatchBasedID, one.StartHash, one.EndHash = "group_0", "first", "last"
+			one.Location.EndLine += 4
+		}
 		one.Muted = strings.IndexByte(s.muted, letter) >= 0
 	}
 	r.RulesRun, r.Searched, r.HidesMuted, r.Failed = []string{"no-eval"}, []string{"a.js"}, s.look == "hides muted", s.look == "failed"
@@ -255,6 +260,29 @@ func TestIgnoredCodePassesThoughTheScanIsOnlyRecorded(t *testing.T) {
 				}
 				if diff := cmp.Diff(before, p.findings(t)); diff != "" {
 					t.Errorf("findings (-before +after)\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestCodeEditedWithinALongMatchIsNewThoughTheScanIsOnlyRecorded: a branch that is set back to
+// a commit that failed fails again, whatever came of the match since.
+func TestCodeEditedWithinALongMatchIsNewThoughTheScanIsOnlyRecorded(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		for name, steps := range map[string][]evalScan{
+			"superseded": {{file: "e", commit: "1"}, {file: "m", commit: "2"}, {file: "e", commit: "1"}},
+			"late":       {{file: "m"}, {file: "e", late: true}},
+			"it counts":  {{file: "m"}, {file: "e"}},
+		} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				p := newEvals(t, engine)
+				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true, long: true})
+				for i, s := range steps {
+					s.ref, s.sees, s.told, s.long = "dev", s.file, true, true
+					if now := p.scan(t, s); now.blocks[s.file[0]] != (s.file == "e") {
+						t.Errorf("scan %d of %s fails the build: %v", i+1, s.file, now.blocks[s.file[0]])
+					}
 				}
 			})
 		}

@@ -163,11 +163,12 @@ func (p *planner) matchExisting(known pair) {
 	}
 	p.recordMuting(row, &next)
 	p.link(row, s)
-	if p.Unwritten {
-		p.became(s, row)
-	} else {
+	switch {
+	case !p.Unwritten:
 		p.became(s, &next)
-	}
+	case row.CodeHash == s.Finding.CodeHash || row.CodeHash == (redoubt.Digest{}) || s.Finding.CodeHash == (redoubt.Digest{}):
+		p.became(s, row)
+	} // else it is other code, which is judged as that, as where it is written
 	if next.State == redoubt.Unresolved {
 		p.changes.Reported = append(p.changes.Reported, row.ID)
 	}
