@@ -124,6 +124,9 @@ func (p *Policy) Check() error {
 	if n := utf8.RuneCountInString(p.Name); n == 0 || n > MaxPolicyName || strings.TrimSpace(p.Name) != p.Name {
 		fault("name", "a policy's name has 1 to %d characters, and no space around them", MaxPolicyName)
 	}
+	if HasControls(p.Name) {
+		fault("name", "holds characters that control a terminal")
+	}
 	if !ValidSlug(p.Slug) || slices.Contains(reservedSlugs, p.Slug) {
 		fault("slug", "%.80q will not do: a slug has lower-case letters, digits and hyphens, starts with a letter or digit, holds a non-digit, has at most 63 characters, and is not %s",
 			p.Slug, strings.Join(reservedSlugs, ", "))

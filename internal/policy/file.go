@@ -18,15 +18,21 @@ type File struct {
 	Text []byte
 }
 
+// MaxGathered is how many rules Gather takes at once: while they are stored, others wait to write.
+const MaxGathered = 300
+
 // Gather reads the rules of files for one product. All faults come back at once as a
 // *redoubt.InvalidError, each with its file in front. The same rule twice is one; two
-// different ones of one id are a fault.
+// different ones of one id are a fault, and so are more than MaxGathered.
 func Gather(product redoubt.IssueType, files ...File) ([]Rule, error) {
 	var rules []Rule
 	var bad redoubt.InvalidError
 	from, at := map[string]string{}, map[string]int{}
 	for _, file := range files {
 		fault := func(location, format string, args ...any) {
+			if len(bad.Fields) > maxFaults {
+				return
+			}
 			bad.Fields = append(bad.Fields, redoubt.FieldError{Location: file.Name + ": " + location, Message: fmt.Sprintf(format, args...)})
 		}
 		parsed, err := ParseValid(file.Text)
@@ -51,6 +57,9 @@ func Gather(product redoubt.IssueType, files ...File) ([]Rule, error) {
 				fault(r.ID, "is another rule in %s", other)
 			}
 		}
+	}
+	if len(rules) > MaxGathered {
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "rules", Message: fmt.Sprintf("are %d: at most %d go in at once; send them in parts, or use redoubt policy add-rules", len(rules), MaxGathered)})
 	}
 	if len(bad.Fields) > 0 {
 		return nil, &bad

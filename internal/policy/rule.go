@@ -49,11 +49,11 @@ func ParseValid(file []byte) ([]Rule, error) {
 		return nil, redoubt.Invalid("rules", "the file holds no rules: it needs a list under the key rules")
 	}
 	c := checker{seen: map[string]bool{}}
-	out := make([]Rule, 0, len(document.Rules))
+	var out []Rule
 	for i, members := range document.Rules {
 		c.at = fmt.Sprintf("rules[%d]", i)
-		before := len(c.faults.Fields)
-		if rule := c.rule(members); len(c.faults.Fields) == before {
+		before := c.found
+		if rule := c.rule(members); c.found == before {
 			out = append(out, rule)
 		}
 	}
@@ -96,14 +96,29 @@ func written(v any, limit int) (n int) {
 	return n
 }
 
+// Bounds of what is said of a file: how many faults, and how deep patterns nest that have any.
+const (
+	maxFaults  = 500
+	maxNesting = 64
+)
+
 // checker gathers the faults of a file.
 type checker struct {
-	at     string
-	faults redoubt.InvalidError
-	seen   map[string]bool
+	at      string
+	faults  redoubt.InvalidError // maxFaults of them, and one that says that there are more
+	found   int                  // faults in all
+	seen    map[string]bool
+	written int // bytes of the rules so far, with their anchors written out
 }
 
 func (c *checker) fault(member, format string, args ...any) {
+	c.found++
+	switch len(c.faults.Fields) {
+	case maxFaults + 1:
+		return
+	case maxFaults:
+		member, format, args = "id", "there are more faults than these %d", []any{maxFaults}
+	}
 	c.faults.Fields = append(c.faults.Fields, redoubt.FieldError{Location: c.at + "." + member, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -113,8 +128,8 @@ var (
 )
 
 func (c *checker) rule(members map[string]any) Rule {
-	if written(members, maxFile) > maxFile {
-		c.fault("id", "the rule is too large: with its anchors written out it has more than %d bytes", maxFile)
+	if c.written += written(members, maxFile-c.written); c.written > maxFile {
+		c.fault("id", "the file is too large from here on: with its anchors written out it has more than %d bytes", maxFile)
 		return Rule{}
 	}
 	members, _ = withoutNulls(members).(map[string]any)

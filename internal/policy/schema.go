@@ -68,14 +68,14 @@ func (c *checker) shapes(members map[string]any) {
 		}
 	}
 	for _, key := range []string{"patterns", "pattern-either"} {
-		c.operators(key, members[key])
+		c.operators(key, members[key], 0)
 	}
 	for _, key := range []string{"pattern-sources", "pattern-sinks", "pattern-sanitizers"} {
 		list, _ := members[key].([]any)
 		for i, element := range list {
 			of, _ := element.(map[string]any)
 			for _, inner := range []string{"patterns", "pattern-either"} {
-				c.operators(fmt.Sprintf("%s[%d].%s", key, i, inner), of[inner])
+				c.operators(fmt.Sprintf("%s[%d].%s", key, i, inner), of[inner], 0)
 			}
 		}
 	}
@@ -86,9 +86,13 @@ func isTexts(v any) bool {
 	return ok && !slices.ContainsFunc(list, func(e any) bool { _, text := e.(string); return !text })
 }
 
-// operators checks a list of patterns and those below it.
-func (c *checker) operators(at string, v any) {
+// operators checks a list of patterns, which is so deep in others, and those below it.
+func (c *checker) operators(at string, v any, depth int) {
 	list, _ := v.([]any)
+	if depth == maxNesting && len(list) > 0 {
+		c.fault(at, "patterns nest at most %d deep", maxNesting)
+		return
+	}
 	for i, element := range list {
 		here := fmt.Sprintf("%s[%d]", at, i)
 		of, ok := element.(map[string]any)
@@ -106,7 +110,7 @@ func (c *checker) operators(at string, v any) {
 				}
 				continue
 			}
-			c.operators(here+"."+key, below)
+			c.operators(here+"."+key, below, depth+1)
 		}
 	}
 }

@@ -237,26 +237,38 @@ func (tx *Tx) ReopenExceptionRequests(ctx context.Context, approvedAt time.Time)
 	if err == nil {
 		err = tx.readRequestLineages(ctx, list)
 	}
-	for _, before := range list {
-		if err != nil {
-			return err
-		}
-		if before.DecidedBy != tx.actor {
-			continue
-		}
-		after := before
-		after.State, after.Answer, after.Granted = redoubt.RequestOpen, "", time.Time{}
-		err = tx.write(ctx, `UPDATE exception_request SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, granted_at = $4 WHERE deployment_id = $1 AND id = $2`,
-			after.ID, int64(after.State), time.Time{}, encoded(redoubt.Actor{}), after.Answer)
-		tx.audit("exception_request.reopen", subject("exception_request", after.ID), imageOfExceptionRequest(before), imageOfExceptionRequest(after))
-		if err == nil { // who was told of the approval has to know
-			err = tx.tellRequest(ctx, redoubt.EventExceptionDecided, after, "")
-		}
-	}
 	if err != nil || len(list) == 0 {
 		return err
 	}
+	for _, r := range list {
+		if r.DecidedBy == tx.actor {
+			if err := tx.reopenRequest(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
 	return tx.countOpenRequests(ctx)
+}
+
+// reopenRequest has a request wait again, of which the approval was undone, or ends it where
+// another is about one of its findings by now. Who was told of the approval is told so.
+func (tx *Tx) reopenRequest(ctx context.Context, before redoubt.ExceptionRequest) error {
+	others, err := tx.OpenExceptionRequests(ctx, before.Lineages)
+	if err != nil {
+		return err
+	}
+	if len(others) > 0 {
+		return tx.endRequests(ctx, []redoubt.ExceptionRequest{before}, "The approval was undone. Another request is about its findings by now.")
+	}
+	after := before
+	after.State, after.Answer, after.Granted, after.DecidedAt, after.DecidedBy = redoubt.RequestOpen, "", time.Time{}, time.Time{}, redoubt.Actor{}
+	err = tx.write(ctx, `UPDATE exception_request SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, granted_at = $4 WHERE deployment_id = $1 AND id = $2`,
+		after.ID, int64(after.State), after.DecidedAt, encoded(after.DecidedBy), after.Answer)
+	if err != nil {
+		return err
+	}
+	tx.audit("exception_request.reopen", subject("exception_request", after.ID), imageOfExceptionRequest(before), imageOfExceptionRequest(after))
+	return tx.tellRequest(ctx, redoubt.EventExceptionDecided, after, "")
 }
 
 // countOpenRequests keeps beside the deployment how many requests wait.

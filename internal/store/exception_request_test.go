@@ -273,3 +273,30 @@ func TestMergedFindingsAreAskedAboutOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestAnUndoneApprovalBesideAnotherRequest: of one finding two requests never wait.
+func TestAnUndoneApprovalBesideAnotherRequest(t *testing.T) {
+	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
+		d := newTenant(t, s)
+		f := d.findings(d.project("acme/app"), 3, nil)
+		undone, alone := d.wishes(7, f[0], f[1]), d.wishes(7, f[2])
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			for _, r := range []redoubt.ExceptionRequest{undone, alone} {
+				if _, _, err := triage.Approve(ctx, tx, r.ID, time.Time{}, "fine"); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		at := d.request(undone.ID).DecidedAt
+		clock.Advance(time.Minute)
+		d.decideOn(redoubt.TriageReopened, f...)
+		other := d.wishes(8, f[1])
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.ReopenExceptionRequests(ctx, at) })
+		for id, want := range map[int64]redoubt.ExceptionRequestState{undone.ID: redoubt.RequestEnded, alone.ID: redoubt.RequestOpen, other.ID: redoubt.RequestOpen} {
+			if got := d.request(id); got.State != want {
+				t.Errorf("request %d is %s, want %s", id, got.State, want)
+			}
+		}
+	})
+}
