@@ -106,6 +106,7 @@ func (w *world) post() *postbox {
 		if err := s.Close(); err != nil {
 			w.Error(err)
 		}
+		_ = l.Close() // where the server had not begun to serve, it does not know of it
 		<-done
 	})
 	at, _ := l.Addr().(*net.TCPAddr)

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -200,4 +201,52 @@ func cutLast(s, sep string) (before, after string, found bool) {
 		return s, "", false
 	}
 	return s[:i], s[i+len(sep):], true
+}
+
+// TestARightThatIsGivenIsUsed: a token may do what the app could when it was made, so one that
+// is kept is made anew where the host refuses something, and not with each refusal.
+func TestARightThatIsGivenIsUsed(t *testing.T) {
+	g := newGitHubApp(t)
+	c := config(loopback)
+	c.Clock, c.Tokens = func() time.Time { return g.now }, scm.NewTokens()
+	made, granted := 0, 1000 // the first token that may
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			made++
+			fmt.Fprintf(w, `{"token":"%d","expires_at":%q}`, made, g.now.Add(time.Hour).Format(time.RFC3339))
+			return
+		}
+		if token, _ := strconv.Atoi(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")); token < granted {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		fmt.Fprint(w, `{"repositories":[]}`)
+	}))
+	t.Cleanup(s.Close)
+	for _, step := range []struct {
+		what    string
+		passes  time.Duration
+		grants  bool
+		made    int
+		refused bool
+	}{
+		{"at first", 0, false, 1, true},
+		{"at once again", time.Second, false, 1, true},
+		{"a while later", 2 * time.Minute, false, 2, true},
+		{"once it is given, with a young token", time.Second, true, 2, true},
+		{"a while later", time.Minute, false, 3, false},
+		{"again", 2 * time.Minute, false, 3, false},
+	} {
+		if g.now = g.now.Add(step.passes); step.grants {
+			granted = made + 1
+		}
+		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, g.credential)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = h.Repositories(t.Context(), func([]redoubt.Repository) error { return nil })
+		if refused := err != nil; refused != step.refused || made != step.made {
+			t.Errorf("%s: %v, with %d tokens, want %d", step.what, err, made, step.made)
+		}
+	}
 }

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"container/list"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -71,21 +75,21 @@ func (c conditional) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	case answer.StatusCode == http.StatusNotModified && before != nil:
 		_ = answer.Body.Close()
-		return before.response(r), nil
+		return before.response(r, answer.Header), nil
 	case answer.StatusCode != http.StatusOK || answer.Header.Get("ETag") == "":
 		return answer, nil
 	}
-	return c.keep(question, answer)
+	return c.keep(question, r.URL, answer)
 }
 
 // keep reads an answer that may be kept. One that is too long goes on as it comes.
-func (c conditional) keep(question [sha256.Size]byte, answer *http.Response) (*http.Response, error) {
+func (c conditional) keep(question [sha256.Size]byte, asked *url.URL, answer *http.Response) (*http.Response, error) {
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxKnownAnswer+1))
 	if err != nil {
 		_ = answer.Body.Close()
 		return nil, err
 	}
-	if len(body) <= maxKnownAnswer {
+	if len(body) <= maxKnownAnswer && !mayGoOn(asked, answer.Header, body) {
 		c.known.put(&knownAnswer{question, answer.Header.Clone(), body})
 	}
 	answer.Body = struct {
@@ -93,6 +97,29 @@ func (c conditional) keep(question [sha256.Size]byte, answer *http.Response) (*h
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), answer.Body), answer.Body}
 	return answer, nil
+}
+
+// mayGoOn reports whether an answer is a full page of a list, and the last: GitHub tells in a
+// header that there is another by now, and says of the page itself that it did not change.
+func mayGoOn(asked *url.URL, header http.Header, body []byte) bool {
+	size, err := strconv.Atoi(asked.Query().Get("per_page"))
+	if err != nil || strings.Contains(header.Get("Link"), `rel="next"`) {
+		return false
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil {
+		return len(list) >= size
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(body, &members) != nil {
+		return true
+	}
+	for _, member := range members {
+		if json.Unmarshal(member, &list) == nil && len(list) >= size {
+			return true
+		}
+	}
+	return false
 }
 
 // questionOf tells questions apart, also by who asks, and not by what is shown: an app shows
@@ -148,10 +175,17 @@ func (a *knownAnswer) weight() int {
 	return n
 }
 
-// response is the answer as if the host had told it again.
-func (a *knownAnswer) response(r *http.Request) *http.Response {
+// response is the answer as if the host had told it again, with what it told anew (RFC 9111
+// §4.3.4).
+func (a *knownAnswer) response(r *http.Request, anew http.Header) *http.Response {
+	header := a.header.Clone()
+	for name, values := range anew {
+		if name != "Content-Length" {
+			header[name] = values
+		}
+	}
 	return &http.Response{
 		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: a.header.Clone(), Body: io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)), Request: r,
+		Header: header, Body: io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)), Request: r,
 	}
 }

@@ -49,6 +49,42 @@ func TestHostsAreAskedWhatChanged(t *testing.T) {
 	equal(t, "how it was answered", nil, strings.Join(answers, " "), "told unchanged told told")
 }
 
+// TestAPageThatComesIsNotHidden: GitHub tells of a further page in a header, and says that the
+// page before it did not change.
+func TestAPageThatComesIsNotHidden(t *testing.T) {
+	const page = 50
+	requests := page
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		first, size := 1, min(requests, page)
+		if r.URL.Query().Get("page") == "2" {
+			first, size = page+1, requests-page
+		} else if requests > page {
+			w.Header().Set("Link", fmt.Sprintf(`<http://%s%s?page=2>; rel="next"`, r.Host, r.URL.Path))
+		}
+		tag := fmt.Sprintf(`"%d %d"`, first, size) // of the body alone
+		if w.Header().Set("ETag", tag); r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		var list []string
+		for i := range size {
+			list = append(list, fmt.Sprintf(`{"number":%d,"head":{"sha":%q},"base":{"repo":{"id":3}}}`, first+i, head))
+		}
+		fmt.Fprintf(w, "[%s]", strings.Join(list, ","))
+	}))
+	t.Cleanup(s.Close)
+	c := config(loopback)
+	c.Known = scm.NewKnown()
+	for _, requests = range []int{page, page + 1, page + 2, page, page - 1, page, page + 1} {
+		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := h.ChangeRequests(t.Context(), redoubt.Repository{HostID: "3", FullName: "acme/payments"})
+		equal(t, fmt.Sprint("change requests, of ", requests), err, len(list), requests)
+	}
+}
+
 // TestLongAnswersAreNotKept: they are read whole all the same.
 func TestLongAnswersAreNotKept(t *testing.T) {
 	asked := 0

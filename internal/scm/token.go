@@ -2,7 +2,9 @@ package scm
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -23,6 +25,7 @@ func askerOf(c redoubt.Connection, shown redoubt.HostCredential) asker {
 const (
 	tokenSpare = 5 * time.Minute
 	tokenMost  = time.Hour
+	tokenFresh = time.Minute // one that is younger lacks no right that was given since
 )
 
 // Tokens keeps what hosts made for the installations of apps to show, so that not each round
@@ -34,6 +37,7 @@ type Tokens struct {
 
 type madeToken struct {
 	text  string
+	made  time.Time
 	until time.Time // when another is to be made
 }
 
@@ -60,7 +64,20 @@ func (k *Tokens) put(who asker, text string, now, ends time.Time) {
 	if most := now.Add(tokenMost); ends.After(most) {
 		ends = most
 	}
-	k.of[who] = madeToken{text, ends.Add(-tokenSpare)}
+	k.of[who] = madeToken{text, now, ends.Add(-tokenSpare)}
+}
+
+// lacks reports whether a host refused what a token may not do that was made a while ago: the
+// app may have been given the right since, and tokens have what was theirs when they were made.
+func (k *Tokens) lacks(who asker, text string, refused error, now time.Time) bool {
+	no, is := errors.AsType[*HostError](refused)
+	if !is || no.Status != http.StatusForbidden {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.of[who]
+	return t.text == text && now.Sub(t.made) >= tokenFresh
 }
 
 // drop forgets a token that the host takes no more, unless there is another by now.
