@@ -37,9 +37,11 @@ func (k *Keeper) Background(ctx context.Context) {
 			if rounds.begin(of) {
 				asking.Go(func() {
 					defer rounds.end(of)
-					rounds.enter(of) // each gives its place back within the time of its connections
-					defer rounds.leave(of)
-					k.followAll(store.Long(ctx), list)
+					for _, f := range list {
+						rounds.enter(of) // for one connection, as others wait for the place
+						k.follow(store.Long(ctx), f)
+						rounds.leave(of)
+					}
 				})
 			}
 		}
@@ -81,17 +83,14 @@ func (k *Keeper) byHost(ctx context.Context) map[askedHost][]followed {
 	return out
 }
 
-// followAll follows connections of one host. What fails is tried again next time.
-func (k *Keeper) followAll(ctx context.Context, list []followed) {
-	for _, f := range list {
-		if ctx.Err() == nil {
-			k.follow(ctx, f.deployment, f.connection)
-		}
+// follow asks for each thing in a time of its own, by the connection as it is by now. What
+// fails is tried again next time.
+func (k *Keeper) follow(ctx context.Context, f followed) {
+	d := f.deployment
+	c, err := k.connection(ctx, d.ID, f.connection.ID)
+	if err != nil { // it was removed, or the database says so to whoever asks next
+		return
 	}
-}
-
-// follow asks for each thing in a time of its own.
-func (k *Keeper) follow(ctx context.Context, d redoubt.Deployment, c redoubt.Connection) {
 	within := func(what string, ask func(context.Context) error) bool {
 		ctx, cancel := context.WithTimeout(ctx, followFor)
 		defer cancel()

@@ -11,12 +11,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// How long a host is asked for the webhooks of one repository, and how long one alone does so:
-// longer, so that nobody takes over meanwhile; and how often others look whether it is done.
+// How long a host is asked for the webhooks of one repository; how long one alone does so, which
+// is longer, so that nobody takes over meanwhile; how long others wait, which is longer yet, as
+// who held it may have been killed; and how often they look.
 const (
-	hookFor  = 2 * time.Minute
-	hookHold = 3 * time.Minute
-	hookLook = 100 * time.Millisecond
+	hookFor  = time.Minute
+	hookHold = 75 * time.Second
+	hookWait = 2 * time.Minute
+	hookLook = 500 * time.Millisecond
 )
 
 // Hook has the host tell this server of all repositories of a connection that are
@@ -71,52 +73,56 @@ type hookAt struct {
 // keep has a repository have one webhook that tells the address, which is kept. Of two who ask
 // for it at once, also on several servers, the second finds what the first made.
 func (a hookAt) keep(ctx context.Context, repositoryID int64) error {
-	ctx, cancel := context.WithTimeout(ctx, hookFor)
-	defer cancel()
-	r, err := a.claim(ctx, repositoryID)
+	r, until, err := a.claim(ctx, repositoryID)
 	if err != nil {
 		return err
 	}
-	id, made, err := a.put(ctx, r)
-	if made {
-		err = a.write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.SetRepositoryHook(ctx, r.ID, id) })
-	}
-	if err != nil || !made { // also where the context has ended
-		left := a.write(context.WithoutCancel(ctx), func(ctx context.Context, tx *store.Tx) error { return tx.LeaveHook(ctx, r.ID) })
-		err = errors.Join(err, left)
-	}
-	return err
+	asking, cancel := context.WithTimeout(ctx, hookFor)
+	defer cancel()
+	id, changed, err := a.put(asking, r)
+	kept := a.write(context.WithoutCancel(ctx), func(ctx context.Context, tx *store.Tx) error {
+		if changed {
+			if err := tx.SetRepositoryHook(ctx, r.ID, id); err != nil {
+				return err
+			}
+		}
+		return tx.LeaveHook(ctx, r.ID, until)
+	})
+	return errors.Join(err, kept)
 }
 
 func (a hookAt) write(ctx context.Context, write func(context.Context, *store.Tx) error) error {
 	return a.Store.Update(ctx, a.deploymentID, a.by, write)
 }
 
-// claim waits until nobody else asks for the repository's webhooks, and reads it.
-func (a hookAt) claim(ctx context.Context, repositoryID int64) (r redoubt.Repository, err error) {
-	for mine := false; ; {
+// claim waits until nobody else asks for the repository's webhooks, and reads it. It is held
+// until a time.
+func (a hookAt) claim(ctx context.Context, repositoryID int64) (r redoubt.Repository, until time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, hookWait)
+	defer cancel()
+	for {
 		err = a.write(ctx, func(ctx context.Context, tx *store.Tx) error {
-			if mine, err = tx.ClaimHook(ctx, repositoryID, hookHold); err == nil && mine {
+			if until, err = tx.ClaimHook(ctx, repositoryID, hookHold); err == nil && !until.IsZero() {
 				r, err = tx.RepositoryByID(ctx, repositoryID)
 			}
 			return err
 		})
-		if err != nil || mine {
-			return r, err
+		if err != nil || !until.IsZero() {
+			return r, until, err
 		}
 		select {
 		case <-ctx.Done():
-			return r, fmt.Errorf("somebody else was making its webhook all the time: %w", redoubt.ErrUnavailable)
+			return r, until, fmt.Errorf("somebody else was making its webhook all the time; try again in a minute: %w", redoubt.ErrUnavailable)
 		case <-time.After(hookLook):
 		}
 	}
 }
 
-// put has the host have one webhook that tells the address, and returns the id of one that it
-// made. What tells it
-// and is not known was made by somebody who could not keep it, perhaps with another secret; one
-// that is silent the host may have switched off.
-func (a hookAt) put(ctx context.Context, r redoubt.Repository) (id string, made bool, err error) {
+// put has the host have one webhook that tells the address. Where that is another than before it
+// returns its id, which is empty where the old one is gone and no other could be made. What
+// tells the address and is not known was made by somebody who could not keep it, perhaps with
+// another secret; one that is silent the host may have switched off.
+func (a hookAt) put(ctx context.Context, r redoubt.Repository) (id string, changed bool, err error) {
 	list, err := a.host.Hooks(ctx, r)
 	if err != nil {
 		return "", false, err
@@ -128,13 +134,16 @@ func (a hookAt) put(ctx context.Context, r redoubt.Repository) (id string, made 
 			stays = true
 		case one.ID == r.HookID || one.Address == a.address:
 			if err := a.host.RemoveHook(ctx, r, one.ID); err != nil {
-				return "", false, err
+				return "", changed, err
 			}
+			changed = changed || one.ID == r.HookID
 		}
 	}
 	if stays {
 		return "", false, nil
 	}
-	id, err = a.host.AddHook(ctx, r, a.address, a.secret)
-	return id, err == nil, err
+	if id, err = a.host.AddHook(ctx, r, a.address, a.secret); err != nil {
+		return "", changed, err
+	}
+	return id, true, nil
 }

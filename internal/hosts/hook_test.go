@@ -78,6 +78,12 @@ func TestAHostHasOneHookOfOurs(t *testing.T) {
 	w.hook(c, "https://redoubt.example")
 	same(t, "beside one that is known", w.host.hooked, []scm.Hook{theirs, {ID: "43", Address: ours}})
 
+	w.host.lost = errors.New("the answer was lost")
+	if n, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, "https://moved.example"); n != 0 || err == nil {
+		t.Fatalf("%d hooks, %v", n, err)
+	}
+	same(t, "the old one is gone, and no other is known", w.repository(c).HookID, "")
+	w.host.lost = nil
 	w.hook(c, "https://moved.example")
 	moved := "https://moved.example" + w.hookPath(c)
 	same(t, "where the server is now", w.host.hooked, []scm.Hook{theirs, {ID: w.repository(c).HookID, Address: moved}})

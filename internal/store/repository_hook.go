@@ -8,21 +8,26 @@ import (
 )
 
 // ClaimHook lets one alone ask the host for the webhooks of a repository for a while, and
-// reports whether nobody else does. SetRepositoryHook and LeaveHook end it.
-func (tx *Tx) ClaimHook(ctx context.Context, repositoryID int64, hold time.Duration) (mine bool, err error) {
-	n, err := tx.exec(ctx, `UPDATE repository SET hook_until = $3 WHERE deployment_id = $1 AND id = $2 AND COALESCE(hook_until, 0) <= $4`, repositoryID, tx.now.Add(hold), tx.now)
-	return n > 0, err
+// returns until when; the zero time where somebody else does. LeaveHook ends it.
+func (tx *Tx) ClaimHook(ctx context.Context, repositoryID int64, hold time.Duration) (until time.Time, err error) {
+	until = tx.now.Add(hold)
+	n, err := tx.exec(ctx, `UPDATE repository SET hook_until = $3 WHERE deployment_id = $1 AND id = $2 AND COALESCE(hook_until, 0) <= $4`, repositoryID, until, tx.now)
+	if err != nil || n == 0 {
+		return time.Time{}, err
+	}
+	return until, nil
 }
 
-// LeaveHook lets others ask the host for the webhooks of a repository again.
-func (tx *Tx) LeaveHook(ctx context.Context, repositoryID int64) error {
-	return tx.write(ctx, `UPDATE repository SET hook_until = NULL WHERE deployment_id = $1 AND id = $2`, repositoryID)
+// LeaveHook lets others ask the host for the webhooks of a repository again, unless somebody
+// else does by now.
+func (tx *Tx) LeaveHook(ctx context.Context, repositoryID int64, until time.Time) error {
+	return tx.write(ctx, `UPDATE repository SET hook_until = NULL WHERE deployment_id = $1 AND id = $2 AND hook_until = $3`, repositoryID, until)
 }
 
 // SetRepositoryHook keeps the host's id of the webhook of a repository, which tells of what
-// happens from now on.
+// happens from now on; an empty one, that it has none.
 func (tx *Tx) SetRepositoryHook(ctx context.Context, repositoryID int64, hook string) error {
-	return tx.write(ctx, `UPDATE repository SET hook_id = $3, hooked_at = $4, heard_at = NULL, missed_at = NULL, missed = '', hook_until = NULL WHERE deployment_id = $1 AND id = $2`,
+	return tx.write(ctx, `UPDATE repository SET hook_id = $3, hooked_at = $4, heard_at = NULL, missed_at = NULL, missed = '' WHERE deployment_id = $1 AND id = $2`,
 		repositoryID, hook, tx.now)
 }
 

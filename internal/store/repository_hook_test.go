@@ -16,13 +16,14 @@ func TestOneAloneAsksForHooks(t *testing.T) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")
 		var r redoubt.Repository
-		claim := func(hold time.Duration, want bool) {
+		claim := func(hold time.Duration, want bool) (until time.Time) {
 			t.Helper()
-			d.check(s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-				mine, err := tx.ClaimHook(ctx, r.ID, hold)
-				same(t, "claimed", mine, want)
+			d.check(s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
+				until, err = tx.ClaimHook(ctx, r.ID, hold)
+				same(t, "claimed", !until.IsZero(), want)
 				return err
 			}))
+			return until
 		}
 		write := func(do func(ctx context.Context, tx *store.Tx) error) {
 			t.Helper()
@@ -33,12 +34,16 @@ func TestOneAloneAsksForHooks(t *testing.T) {
 			r = list[0]
 			return err
 		})
-		claim(time.Hour, true)
+		leave := func(until time.Time) {
+			t.Helper()
+			write(func(ctx context.Context, tx *store.Tx) error { return tx.LeaveHook(ctx, r.ID, until) })
+		}
+		first := claim(time.Hour, true)
 		claim(time.Hour, false)
-		write(func(ctx context.Context, tx *store.Tx) error { return tx.LeaveHook(ctx, r.ID) })
+		leave(first)
+		over := claim(0, true) // whose time is over at once
 		claim(time.Hour, true)
-		write(func(ctx context.Context, tx *store.Tx) error { return tx.SetRepositoryHook(ctx, r.ID, "41") })
-		claim(0, true) // whose time is over at once
-		claim(time.Hour, true)
+		leave(over)
+		claim(time.Hour, false)
 	})
 }
