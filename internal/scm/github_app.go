@@ -70,7 +70,7 @@ func (t *appTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	answer, err := t.show(r, token)
-	if !unknownTo(err) && !(kept && t.tokens.lacks(t.who, token, err, t.clock())) {
+	if !unknownTo(err) && (!kept || !t.tokens.lacks(t.who, token, err, t.clock())) {
 		return answer, err
 	}
 	t.tokens.drop(t.who, token)
