@@ -166,9 +166,9 @@ func (p *planner) matchExisting(known pair) {
 	switch {
 	case !p.Unwritten:
 		p.became(s, &next)
-	case row.CodeHash == s.Finding.CodeHash || row.CodeHash == (redoubt.Digest{}) || s.Finding.CodeHash == (redoubt.Digest{}):
+	case s.blind || row.CodeHash == (redoubt.Digest{}) && s.Finding.Package == "":
 		p.became(s, row)
-	} // else it is other code, which is judged as that, as where it is written
+	} // else its code is told, and it is judged as that: nothing is written that would part copies
 	if next.State == redoubt.Unresolved {
 		p.changes.Reported = append(p.changes.Reported, row.ID)
 	}
