@@ -135,7 +135,7 @@ func (a *application) recordOnly(ctx context.Context, scanID int64, sightings []
 	if err != nil {
 		return err
 	}
-	if err := a.resolve(ctx, rest); err != nil {
+	if err := a.resolve(ctx, rest, false); err != nil {
 		return err
 	}
 	if err := a.adviseRecorded(ctx, sightings, inventories); err != nil {

@@ -37,6 +37,7 @@ type Facts struct {
 	Links     Links
 	Release   bool // sightings lose their results once what they say is encoded
 	Unwritten bool // nothing of the changes is carried out: they tell what the report's findings are
+	Repeated  bool // it was carried out, for the report is the last one again
 }
 
 // Changes is what an applied scan writes: the differences only. New findings
@@ -166,7 +167,7 @@ func (p *planner) matchExisting(known pair) {
 	switch {
 	case !p.Unwritten:
 		p.became(s, &next)
-	case s.blind || row.CodeHash == (redoubt.Digest{}) && s.Finding.Package == "":
+	case p.Repeated, s.blind, row.CodeHash == (redoubt.Digest{}) && s.Finding.Package == "":
 		p.became(s, row)
 	} // else its code is told, and it is judged as that: nothing is written that would part copies
 	if next.State == redoubt.Unresolved {

@@ -17,13 +17,13 @@ func (a *application) repeat(ctx context.Context, sightings []Sighting, scanID i
 	if err != nil || !slices.ContainsFunc(sightings, func(s Sighting) bool { return s.blind }) {
 		return err // what tells its code has been stored by its identity
 	}
-	return a.resolve(ctx, sightings)
+	return a.resolve(ctx, sightings, true)
 }
 
 // resolve tells of a report that changes nothing, since it repeats the last one or is
 // recorded only, what its findings are, as of one that counts: what a plan says of which
 // nothing is carried out.
-func (a *application) resolve(ctx context.Context, sightings []Sighting) error {
+func (a *application) resolve(ctx context.Context, sightings []Sighting, repeated bool) error {
 	stored, err := a.load(ctx, sightings, nil)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (a *application) resolve(ctx context.Context, sightings []Sighting) error {
 		return err
 	}
 	facts := a.facts(scopeOf(a.upload, sightings), ruleIDs)
-	facts.Unwritten = true
+	facts.Unwritten, facts.Repeated = true, repeated
 	changes, err := Plan(stored, sightings, facts)
 	a.sum.Became = changes.Became
 	return err
