@@ -37,7 +37,8 @@ type evalScan struct {
 	muted string // those that nosemgrep mutes
 	told  bool   // it tells their code
 	long  bool   // and that they are several lines, of which first and last are those of all others
-	look  string // "": all was read; else one of: partly, failed, lists nothing, hides muted, diff
+	diff  bool   // it tells what its base does not have
+	look  string // "": all was read; else one of: partly, failed, lists nothing, hides muted
 
 	commit string
 	late   bool // it began before all others, so that it is recorded only
@@ -66,7 +67,7 @@ func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 	err := p.store.Update(context.Background(), p.tenant, redoubt.Actor{Kind: "user"}, func(ctx context.Context, tx *store.Tx) error {
 		var judge *policy.Judge
 		summary, err := ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, ingest.Upload{
-			Project: redoubt.Project{Name: "acme/payments"}, Ref: s.ref, Commit: s.commit, Full: s.look != "diff", Report: s.report(t),
+			Project: redoubt.Project{Name: "acme/payments"}, Ref: s.ref, Commit: s.commit, Full: !s.diff, Report: s.report(t),
 			Before: func(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (err error) {
 				judge, err = edge.Judge(ctx, tx, p.given(), project, scan, seen)
 				return err
@@ -198,11 +199,11 @@ func TestIgnoredCodePassesUntold(t *testing.T) {
 		}{
 			"decided":                 {evalScan{ref: "main", file: "a", sees: "a", told: true}, evalScan{ref: "main", file: "-a", sees: "a"}, "a", ""},
 			"decided on a branch":     {evalScan{ref: "dev", file: "ab", sees: "ab", told: true}, evalScan{ref: "dev", file: "-ab", sees: "ab"}, "a", "b"},
-			"decided in a diff scan":  {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, look: "diff"}, evalScan{ref: "dev", file: "-ab", sees: "ab", look: "diff"}, "a", "b"},
+			"decided in a diff scan":  {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, diff: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", diff: true}, "a", "b"},
 			"of the primary branch":   {evalScan{ref: "dev", file: "mn", sees: "mn", told: true}, evalScan{ref: "dev", file: "-mn", sees: "mn"}, "", ""},
 			"told again":              {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", told: true}, "a", "b"},
 			"one more":                {evalScan{ref: "dev", file: "a", sees: "a", told: true}, evalScan{ref: "dev", file: "ea", sees: "ea"}, "a", "ea"},
-			"one more in a diff scan": {evalScan{ref: "dev", file: "a", sees: "a", told: true, look: "diff"}, evalScan{ref: "dev", file: "ea", sees: "ea", look: "diff"}, "a", "ea"},
+			"one more in a diff scan": {evalScan{ref: "dev", file: "a", sees: "a", told: true, diff: true}, evalScan{ref: "dev", file: "ea", sees: "ea", diff: true}, "a", "ea"},
 		} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				p := newEvals(t, engine)
@@ -237,7 +238,7 @@ func TestIgnoredCodePassesThoughTheScanIsOnlyRecorded(t *testing.T) {
 			"late":                    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", late: true}, "b"},
 			"late, blind before":      {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", late: true}, "b"},
 			"late, its code is told":  {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", told: true, late: true}, "b"},
-			"late, in a diff scan":    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, look: "diff"}, evalScan{ref: "dev", file: "-ab", sees: "ab", look: "diff", late: true}, "b"},
+			"late, in a diff scan":    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, diff: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", diff: true, late: true}, "b"},
 			"late, with one more":     {evalScan{ref: "dev", file: "ab", sees: "ab", told: true}, evalScan{ref: "dev", file: "eab", sees: "eab", late: true}, "eab"},
 			"late, of the primary":    {evalScan{ref: "dev", file: "mn", sees: "mn", told: true}, evalScan{ref: "dev", file: "-mn", sees: "mn", late: true}, ""},
 			"superseded":              {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, commit: "2"}, evalScan{ref: "dev", file: "-ab", sees: "ab", commit: "1"}, "b"},
@@ -303,7 +304,7 @@ func TestAFullScanContinuesNothingThatADiffScanTold(t *testing.T) {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				p := newEvals(t, engine)
 				p.scan(t, evalScan{ref: "main", file: test.main, sees: strings.Trim(test.main, "-")})
-				lineage := p.scan(t, evalScan{ref: "dev", file: "-a", sees: "a", look: "diff"}).lineages['a']
+				lineage := p.scan(t, evalScan{ref: "dev", file: "-a", sees: "a", diff: true}).lineages['a']
 				p.ignore(t, lineage)
 				for range 2 {
 					now := p.scan(t, evalScan{ref: "dev", file: test.full, sees: strings.Trim(test.full, "-")})
@@ -333,4 +334,40 @@ func (p *evals) findings(t testing.TB) (list []redoubt.Finding) {
 		t.Fatal(err)
 	}
 	return list
+}
+
+// TestDecisionsStayWhereDiffScansAndFullScansMix: a scan of one kind counts nothing that only
+// the other saw, so that no number makes one piece of code another.
+func TestDecisionsStayWhereDiffScansAndFullScansMix(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		for name, steps := range map[string][]evalScan{
+			"a diff scan tells code after one that told none": {
+				{file: "ab", told: true}, {file: "fedab", diff: true}, {file: "hgfedab", told: true, diff: true},
+			},
+			"a diff scan reads all of what full scans read in part": {
+				{file: "a", told: true, look: "partly"}, {file: "a", told: true, diff: true}, {file: "c"},
+			},
+			"a diff scan sees what a full scan closed": {
+				{file: "a", told: true}, {file: "-"}, {file: "a", told: true, diff: true}, {file: "c"},
+			},
+		} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				p, last := newEvals(t, engine), len(steps)-1
+				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true})
+				for i, s := range steps {
+					s.ref, s.sees = "dev", strings.Trim(s.file, "-")
+					now := p.scan(t, s)
+					for letter, lineage := range now.lineages {
+						fresh := !slices.ContainsFunc(steps[:i], func(was evalScan) bool { return strings.IndexByte(was.file, letter) >= 0 })
+						if fresh && (now.ignored[letter] || !now.blocks[letter]) {
+							t.Errorf("scan %d: %c is new; ignored: %v, fails the build: %v", i+1, letter, now.ignored[letter], now.blocks[letter])
+						}
+						if i < last {
+							p.ignore(t, lineage)
+						}
+					}
+				}
+			})
+		}
+	}
 }

@@ -103,10 +103,23 @@ func (s Scope) coverage(rule, path string) redoubt.Coverage {
 	return redoubt.CoverageWhole
 }
 
-// counted reports whether the last scan which looked where a finding is saw it, and
-// what is like it, in as much of the file as this one.
+// coverageNow is the coverage of a finding that the scan sees. Of what full scans saw, only
+// they tell it: where a diff scan sees what they closed, the last of them did not see it.
+func (s Scope) coverageNow(was, now *redoubt.Finding) redoubt.Coverage {
+	switch {
+	case s.Full || !was.SeenByFull:
+		return s.coverage(now.RuleName, now.Path)
+	case live(was.State):
+		return was.Coverage
+	}
+	return redoubt.CoverageMissed
+}
+
+// counted reports whether the last scan of this kind, full or diff, which looked where a
+// finding is saw it, and what is like it, in as much of the file as this one. What a full
+// scan ever saw no diff scan counts: its base may have it by now.
 func (s Scope) counted(f *redoubt.Finding) bool {
-	return live(f.State) && f.Coverage == s.coverage(f.RuleName, f.Path) && (f.SeenByFull || !s.Full)
+	return live(f.State) && f.Coverage == s.coverage(f.RuleName, f.Path) && f.SeenByFull == s.Full
 }
 
 // misses reports whether the scan may have looked for a live finding that it did not

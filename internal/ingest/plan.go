@@ -231,7 +231,7 @@ func (p *planner) updatedRow(row *redoubt.Finding, s *Sighting) redoubt.Finding 
 	}
 	next.SeenByFull = row.SeenByFull || p.Scope.Full
 	if next.Package == "" {
-		next.Coverage = p.Scope.coverage(next.RuleName, next.Path)
+		next.Coverage = p.Scope.coverageNow(row, &next)
 	}
 	if next.PatternHash == (redoubt.Digest{}) && next.Identity == row.Identity {
 		next.PatternHash = row.PatternHash // which is the same and was not told

@@ -54,7 +54,7 @@ func (s Sighting) number(other Sighting) bool {
 // counted: the last scan that looked there saw it, and what is like it, in as much of the
 // file.
 func (f *Finding) counted(u Upload) bool {
-	return alive(f) && f.Coverage == covered(u, f.Sighting) && (f.SeenByFull || !u.Full)
+	return alive(f) && f.Coverage == covered(u, f.Sighting) && f.SeenByFull == u.Full
 }
 
 // standing is what a stream has of what is alike and was seen in as much of the file,

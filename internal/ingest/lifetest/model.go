@@ -249,6 +249,12 @@ func (m *Model) again(of *Stream, f *Finding, then memory, u Upload, now time.Ti
 	before, was := f.State, f.Sighting
 	less := s.Tells < was.Tells
 	returned := !alive(f)
+	if !u.Full && f.SeenByFull { // of which full scans tell the coverage
+		s.Coverage = was.Coverage
+		if returned {
+			s.Coverage = "missed"
+		}
+	}
 	f.Sighting, f.SeenByFull = s, f.SeenByFull || u.Full
 	f.ByFull = f.SeenByFull
 	if s.Pattern == "" && id == f.Identity || less {
