@@ -40,12 +40,13 @@ func (c connectionHooksCmd) Run(a *app) error {
 		return err
 	}
 	return c.run(a, func(k *hosts.Keeper, _ *store.Store, d redoubt.Deployment) error {
-		n, err := k.Hook(a.ctx, d.ID, a.actor(), c.ID, strings.TrimSuffix(c.PublicURL, "/"))
-		if n > 0 || err == nil {
+		k.HookURL = c.PublicURL
+		n, refused, err := k.Hook(a.ctx, d.ID, a.actor(), c.ID)
+		if n > 0 || cmp.Or(refused, err) == nil {
 			_, told := fmt.Fprintf(a.out, "%d repositories tell this server of pushes and change requests\n", n)
 			err = errors.Join(err, told)
 		}
-		return unknownConnection(c.ID, err)
+		return unknownConnection(c.ID, errors.Join(refused, err))
 	})
 }
 

@@ -112,6 +112,7 @@ func (s *service) wire(a *app) error {
 	if s.keeper, err = a.keeper(s.config.Outbound, ring, s.store, s.baseURL); err != nil {
 		return err
 	}
+	s.keeper.HookURL = s.config.PublicURL
 	s.hears = job.New(s.store, map[string]job.Work{store.HearJob: s.keeper.Hear}, job.Options{Workers: hostWorkers, Clock: a.clock, Logger: a.log})
 	s.keeper.Heard = s.hears.Wake
 	s.tells = job.New(s.store, map[string]job.Work{store.TellJob: s.keeper.Tell}, job.Options{Workers: hostWorkers, Clock: a.clock, Logger: a.log})

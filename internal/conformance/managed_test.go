@@ -80,6 +80,12 @@ func TestConnectionsByAPI(t *testing.T) {
 				t.Errorf("what the host refused is remembered: %v %s", again.header, again.body)
 			}
 		}
+		s.keeper.HookURL = ""
+		unreachable := s.send(t, request{method: "POST", path: at + "/webhooks"})
+		refused(t, unreachable, 409, api.CodeConflict)
+		if !strings.Contains(string(unreachable.body), "--public-url") {
+			t.Errorf("a server without an address: %s", unreachable.body)
+		}
 		gone := s.send(t, request{method: "DELETE", path: at})
 		refused(t, s.send(t, request{method: "GET", path: at}), 404, api.CodeNotFound)
 		if list := get[api.ListProjectsResponse](t, s, "projects").Projects; len(list) != 3 {

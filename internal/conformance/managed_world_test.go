@@ -40,9 +40,10 @@ func codeHosts(t testing.TB, s *site, log *slog.Logger) *hosts.Keeper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return hosts.New(hosts.Config{
-		Store: s.store, Vault: scm.NewVault(sealer), Hosts: codeHost{}, Clock: s.clock.Now, Logger: log, PublicURL: func() string { return "https://redoubt.example" }, Instance: hostRing.Instance(),
+	s.keeper = hosts.New(hosts.Config{
+		Store: s.store, Vault: scm.NewVault(sealer), Hosts: codeHost{}, Clock: s.clock.Now, Logger: log, PublicURL: func() string { return "https://redoubt.example" }, HookURL: "https://redoubt.example", Instance: hostRing.Instance(),
 	})
+	return s.keeper
 }
 
 func (codeHost) Open(_ redoubt.Connection, credential redoubt.HostCredential) (scm.Host, error) {
@@ -63,7 +64,7 @@ func (h codeHost) Hooks(context.Context, redoubt.Repository) ([]scm.Hook, error)
 
 // AddHook implements scm.Host: of web-shop the account is no administrator.
 func (h codeHost) AddHook(_ context.Context, r redoubt.Repository, address, secret string) (string, error) {
-	if r.FullName == "acme/web-shop" || secret == "" || !strings.Contains(address, "/api/webhooks/") {
+	if r.FullName == "acme/web-shop" || secret == "" || !strings.HasPrefix(address, "https://redoubt.example/api/webhooks/") {
 		return "", &scm.HostError{Status: http.StatusForbidden}
 	}
 	return "41", h.refuses

@@ -19,6 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/sbom"
@@ -38,6 +39,7 @@ type site struct {
 	deployment redoubt.Deployment
 	token      string
 	server     *server.Server
+	keeper     *hosts.Keeper
 	url        string
 	client     *http.Client
 	log        *logBuffer

@@ -23,6 +23,10 @@ type CodeHosts interface {
 	AskToChange(ctx context.Context, deploymentID, id int64, change redoubt.ConnectionChange) (KeepConnection, error)
 	// AskToRemove has a host forget our webhooks.
 	AskToRemove(ctx context.Context, deploymentID, id int64) (KeepConnection, error)
-	// Hook has the host tell this server of what happens there, and returns in how many repositories.
-	Hook(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64, publicURL string) (int, error)
+	// HasHookURL is whether the server was configured with an address for webhooks.
+	HasHookURL() bool
+	// Hook has the host tell this server, at the public address that it was configured with, of
+	// what happens there, and returns in how many repositories; refused is what the host said no
+	// with. A server without such an address is redoubt.ErrConflict.
+	Hook(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64) (n int, refused, err error)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -21,32 +22,43 @@ const (
 	hookLook = 500 * time.Millisecond
 )
 
+// errNoHookURL says which setting is missing.
+var errNoHookURL = fmt.Errorf("the server was not told the address at which code hosts reach it, so none was asked to tell it anything: "+
+	"start it with --public-url (REDOUBT_PUBLIC_URL): %w", redoubt.ErrConflict)
+
+// HasHookURL is whether the server was configured with an address for webhooks.
+func (k *Keeper) HasHookURL() bool { return k.HookURL != "" }
+
 // Hook has the host tell this server of all repositories of a connection that are
 // projects, and returns how many there are by now. A webhook that is there stays; one that is
 // silent, or tells another address, where this server was reached before, is made anew; and
-// one that nobody knows of is removed. Those that the host refuses are named in the error; the others
-// are made.
-func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64, publicURL string) (n int, err error) {
+// one that nobody knows of is removed. Those that the host refuses are named in refused; the others
+// are made. A server that was configured with no address touches none: that is a
+// redoubt.ErrConflict.
+func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64) (n int, refused, err error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
+	}
+	if !k.HasHookURL() {
+		return 0, nil, errNoHookURL
 	}
 	secret, err := k.Vault.OpenWebhook(deploymentID, c)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	h, err := k.host(deploymentID, c)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	var list []redoubt.Repository
 	if err := k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
 		list, err = tx.Repositories(ctx, id)
 		return err
 	}); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	at := hookAt{k, deploymentID, by, h, fmt.Sprintf("%s%s/%d/%d", publicURL, webhooks, deploymentID, id), secret}
+	at := hookAt{k, deploymentID, by, h, fmt.Sprintf("%s%s/%d/%d", strings.TrimSuffix(k.HookURL, "/"), webhooks, deploymentID, id), secret}
 	var faults []error
 	for _, r := range list {
 		if r.ProjectID == 0 || !r.Scannable() {
@@ -58,7 +70,7 @@ func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by redoubt.Actor,
 		}
 		n++
 	}
-	return n, errors.Join(faults...)
+	return n, errors.Join(faults...), nil
 }
 
 // hookAt is where webhooks of a connection are to tell.

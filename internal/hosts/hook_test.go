@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,10 +19,18 @@ import (
 // hook has the host tell an address, of which it refuses one of the two repositories.
 func (w *world) hook(c redoubt.Connection, address string) {
 	w.t.Helper()
-	n, err := w.keeper.Hook(w.t.Context(), w.d.ID, storetest.Actor, c.ID, address)
+	w.keeper.HookURL = address
+	n, err := w.made(c)
 	if n != 1 || err == nil || !strings.Contains(err.Error(), "acme/web") || strings.Contains(err.Error(), "acme/payments") {
 		w.t.Errorf("%d hooks, %v", n, err)
 	}
+}
+
+// made has the host tell the address that the keeper has; err is what the host refused, too.
+func (w *world) made(c redoubt.Connection) (n int, err error) {
+	w.t.Helper()
+	n, refused, err := w.keeper.Hook(w.t.Context(), w.d.ID, storetest.Actor, c.ID)
+	return n, errors.Join(refused, err)
 }
 
 // hookPath is where webhooks of a connection go, at any server.
@@ -40,6 +49,23 @@ func TestHooksAreMadeOnce(t *testing.T) {
 		w.must(w.keeper.Remove(t.Context(), w.d.ID, storetest.Actor, c.ID))
 		same(t, "removed at the host", w.host.hooks[1:], []string{"41"})
 	})
+}
+
+// TestAServerThatWasGivenNoAddressMakesNoHooks: those that it made while it had one stay.
+func TestAServerThatWasGivenNoAddressMakesNoHooks(t *testing.T) {
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	c := w.connect()
+	w.hook(c, "https://redoubt.example/")
+	there := slices.Clone(w.host.hooked)
+	same(t, "where the host tells", there, []scm.Hook{{ID: "41", Address: "https://redoubt.example" + w.hookPath(c)}})
+
+	w.keeper.HookURL = ""
+	n, refused, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID)
+	if n != 0 || refused != nil || !errors.Is(err, redoubt.ErrConflict) || !strings.Contains(err.Error(), "--public-url (REDOUBT_PUBLIC_URL)") {
+		t.Errorf("%d hooks, %v, %v", n, refused, err)
+	}
+	same(t, "the host's hooks", w.host.hooked, there)
+	same(t, "the one that is known", w.repository(c).HookID, "41")
 }
 
 // TestHooksThatAreAskedForAtOnceAreMadeOnce: those who ask later find what the first made.
@@ -65,7 +91,8 @@ func TestAHostHasOneHookOfOurs(t *testing.T) {
 	w.host.hooked = []scm.Hook{theirs}
 
 	w.host.lost = errors.New("the answer was lost")
-	if n, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, "https://redoubt.example"); n != 0 || err == nil {
+	w.keeper.HookURL = "https://redoubt.example"
+	if n, err := w.made(c); n != 0 || err == nil {
 		t.Fatalf("%d hooks, %v", n, err)
 	}
 	same(t, "made, and not known", w.host.hooked[1:], []scm.Hook{{ID: "41", Address: ours}})
@@ -79,7 +106,8 @@ func TestAHostHasOneHookOfOurs(t *testing.T) {
 	same(t, "beside one that is known", w.host.hooked, []scm.Hook{theirs, {ID: "43", Address: ours}})
 
 	w.host.lost = errors.New("the answer was lost")
-	if n, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, "https://moved.example"); n != 0 || err == nil {
+	w.keeper.HookURL = "https://moved.example"
+	if n, err := w.made(c); n != 0 || err == nil {
 		t.Fatalf("%d hooks, %v", n, err)
 	}
 	same(t, "the old one is gone, and no other is known", w.repository(c).HookID, "")

@@ -29,7 +29,10 @@ type Config struct {
 	Hosts     Opener
 	Clock     func() time.Time
 	Logger    *slog.Logger
-	PublicURL func() string // how others reach the server, without a slash at its end
+	PublicURL func() string // how others reach the server, for links, without a slash at its end
+	// HookURL is what code hosts tell webhooks: the public address that the server was
+	// configured with, never one that a request came to. Empty: it was given none.
+	HookURL string
 	// Instance tells the server, with all that share its database, from others that write at
 	// the same change requests: hexadecimal digits.
 	Instance string

@@ -121,7 +121,8 @@ func TestHostsAreSparedPolls(t *testing.T) {
 			same(t, what, slices.Compact(took(&w.host.polled)), want)
 		}
 		asked("without webhooks", "acme/payments", "acme/web")
-		_, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, "https://redoubt.example") // which web refuses
+		w.keeper.HookURL = "https://redoubt.example"
+		_, err := w.made(c) // which web refuses
 		if err == nil {
 			t.Fatal("all have webhooks")
 		}

@@ -216,15 +216,9 @@ func (c *call) makeWebhooks(ctx context.Context, _ *none) (*api.MakeWebhooksResp
 		if err != nil {
 			return nil, err
 		}
-		if err := c.view(ctx, func(ctx context.Context) error {
-			_, err := c.tx.Connection(ctx, id)
-			return err
-		}); err != nil {
+		n, refused, err := k.Hook(ctx, c.caller.Deployment.ID, c.caller.Actor(), id)
+		if err = cmp.Or(ctx.Err(), err); err != nil {
 			return nil, err
-		}
-		n, refused := k.Hook(ctx, c.caller.Deployment.ID, c.caller.Actor(), id, c.base)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
 		}
 		out := &api.MakeWebhooksResponse{Repositories: int64(n)}
 		if refused != nil {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -148,6 +149,7 @@ type connectionView struct {
 	Repositories []repositoryRow
 	Deliveries   []store.Delivery
 	Pages        pager
+	HasHookURL   bool   // the server was told where hosts reach it
 	Filled       string // people of a form that would not do
 	Fault        string
 	Done         string
@@ -204,7 +206,7 @@ func (req *request) showConnection(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	v := connectionView{Filled: req.r.PostForm.Get("people"), Fault: fault, Done: done[req.r.URL.Query().Get("done")]}
+	v := connectionView{HasHookURL: req.CodeHosts != nil && req.CodeHosts.HasHookURL(), Filled: req.r.PostForm.Get("people"), Fault: fault, Done: done[req.r.URL.Query().Get("done")]}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		if v.Connection, err = tx.Connection(ctx, id); err != nil {
 			return err
@@ -347,11 +349,11 @@ func (req *request) hookConnection() error {
 		if err != nil {
 			return err
 		}
-		_, err = hosts.Hook(req.r.Context(), req.viewer.Deployment.ID, req.viewer.Actor(), id, req.base())
-		if err != nil && req.r.Context().Err() == nil {
-			return redoubt.Invalid("webhooks", "%s", redoubt.Line(err.Error()))
+		_, refused, err := hosts.Hook(req.r.Context(), req.viewer.Deployment.ID, req.viewer.Actor(), id)
+		if refused != nil && req.r.Context().Err() == nil {
+			return redoubt.Invalid("webhooks", "%s", redoubt.Line(refused.Error()))
 		}
-		return err
+		return cmp.Or(err, req.r.Context().Err())
 	})
 }
 

@@ -17,7 +17,10 @@ import (
 )
 
 // codeHosts is a code host that takes one credential.
-type codeHosts struct{ refuses error }
+type codeHosts struct {
+	refuses     error
+	unreachable bool // it was given no address at which hosts reach it
+}
 
 const hostSecret = "t0ken-of-the-host"
 
@@ -72,9 +75,11 @@ func (h *codeHosts) AskToRemove(_ context.Context, _, id int64) (edge.KeepConnec
 	}, nil
 }
 
-func (h *codeHosts) Hook(context.Context, int64, redoubt.Actor, int64, string) (int, error) {
-	return 0, errors.New("acme/new: the account may not make webhooks")
+func (h *codeHosts) Hook(context.Context, int64, redoubt.Actor, int64) (n int, refused, err error) {
+	return 0, errors.New("acme/new: the account may not make webhooks"), nil
 }
+
+func (h *codeHosts) HasHookURL() bool { return !h.unreachable }
 
 // TestAConnectionFromItsFormToItsEnd: the host is asked before anything is kept, no page
 // shows the credential, and what is chosen becomes a project.
@@ -152,17 +157,25 @@ func TestEachKindOfHostHasItsOwnName(t *testing.T) {
 	says(t, page, "Jira Cloud", "API token", "connection add --app")
 }
 
-// TestAConnectionOffersWebhooksWhereItsHostHasThem.
+// TestAConnectionOffersWebhooksWhereItsHostHasThem, and where the server knows its address; else
+// its page says which setting is missing.
 func TestAConnectionOffersWebhooksWhereItsHostHasThem(t *testing.T) {
 	for _, kind := range redoubt.HostKinds() {
-		t.Run(kind.String(), func(t *testing.T) {
-			s := newSite(t)
-			s.as(redoubt.RoleAdmin)
-			page := s.follow(connectionsPath, url.Values{"name": {"ours"}, "kind": {kind.String()}, "base_url": {"https://git.example"}, "secret": {hostSecret}})
-			if has := kind != redoubt.HostGit && kind != redoubt.HostJira; strings.Contains(page, "Make webhooks") != has {
-				t.Errorf("webhooks are offered: %v", !has)
-			}
-		})
+		for name, unreachable := range map[string]bool{"": false, " without an address": true} {
+			t.Run(kind.String()+name, func(t *testing.T) {
+				s := newSite(t)
+				s.as(redoubt.RoleAdmin)
+				s.codeHosts.unreachable = unreachable
+				page := s.follow(connectionsPath, url.Values{"name": {"ours"}, "kind": {kind.String()}, "base_url": {"https://git.example"}, "secret": {hostSecret}})
+				has := kind != redoubt.HostGit && kind != redoubt.HostJira
+				if offered := strings.Contains(page, "Make webhooks"); offered != (has && !unreachable) {
+					t.Errorf("webhooks are offered: %v", offered)
+				}
+				if named := strings.Contains(page, "<code>--public-url</code>"); named != (has && unreachable) {
+					t.Errorf("the missing setting is named: %v", named)
+				}
+			})
+		}
 	}
 }
 
