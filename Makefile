@@ -102,11 +102,12 @@ schemathesis: ## Hold a demo server to openapi.json, EXAMPLES=50 for each operat
 # What decides: each place is broken, and the package's own tests are asked. Minutes a package.
 MUTANTS ?= internal/auth internal/policy internal/triage internal/edge internal/version internal/advisory internal/ingest internal/agent
 MUTATED ?=
+FIRST ?=
 BY ?=
 
 .PHONY: mutants
-mutants: ## Break what decides, place by place, and list what no test sees; MUTANTS=internal/auth MUTATED=session.go narrows it, BY=internal/server asks the tests there
-	nice go run ./internal/tools/mutants -files "$(MUTATED)" -by "$(BY)" $(MUTANTS)
+mutants: ## Break what decides, place by place, and list what no test sees; MUTANTS=internal/auth MUTATED=session.go narrows it, BY=internal/server asks the tests there, FIRST=TestSession those before all others
+	nice go run ./internal/tools/mutants -files "$(MUTATED)" -first "$(FIRST)" -by "$(BY)" $(MUTANTS)
 
 .PHONY: golden
 golden: ## Write the golden files again; read the diff before committing it

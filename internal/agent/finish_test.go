@@ -63,3 +63,24 @@ func TestFinish(t *testing.T) {
 		}
 	}
 }
+
+// TestWhichScansFailed: a scanner ends with 1 where it found something that its caller is to
+// know of, and with more where it could not do its work.
+func TestWhichScansFailed(t *testing.T) {
+	for code, failed := range map[int]bool{0: false, 1: false, 2: true, 7: true} {
+		c := completion{rep: &redoubt.Report{}, done: report.CICompletion{ExitCode: code}}
+		if c.finish(); c.rep.Failed != failed {
+			t.Errorf("a scan that ends with %d is failed: %v", code, c.rep.Failed)
+		}
+	}
+}
+
+// TestARuleOfAnotherProductIsNotAsWritten: a rule of the same name may be one of another
+// product by now, and what ran was not that.
+func TestARuleOfAnotherProductIsNotAsWritten(t *testing.T) {
+	ran := &redoubt.Rule{Name: "key", IssueType: redoubt.Secrets}
+	written := asWritten(map[string]*redoubt.Rule{"key": {Name: "key", IssueType: redoubt.SAST}})
+	if got := written(ran); got != ran {
+		t.Errorf("the rule that ran is %+v", got)
+	}
+}

@@ -350,6 +350,9 @@ func TestAHostMakesAPasswordForARun(t *testing.T) {
 		if got, _ := w.storedRun(queued.ID); got.State != redoubt.RunQueued || !strings.Contains(got.Reason, "the app is suspended") {
 			t.Errorf("the run is %+v", got)
 		}
+		if !strings.Contains(w.log.String(), "the host makes no credential") {
+			t.Errorf("the server's log: %s", w.log.String())
+		}
 		fails = nil
 		w.clock.Advance(redoubt.RunBackoff(1) + time.Second)
 		run, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{})

@@ -25,6 +25,7 @@ import (
 func main() {
 	only := flag.String("files", "", "only files whose name fits this pattern")
 	tests := flag.String("tests", "", "only tests whose name fits this pattern: what passes them may still fail another")
+	first := flag.String("first", "", "tests that are asked before all others: those that are likely to see it, which takes a fraction of the time")
 	by := flag.String("by", "", "the folder whose tests are asked, where they are not beside the code")
 	workers := flag.Int("workers", runtime.NumCPU(), "how many run at a time")
 	flag.Parse()
@@ -35,7 +36,7 @@ func main() {
 	}
 	reasons, err := readReasons(filepath.Join("internal", "tools", "mutants", "reasons.tsv"))
 	if err == nil {
-		err = run(flag.Args(), trial{by: *by, only: pattern, tests: *tests, workers: *workers}, reasons)
+		err = run(flag.Args(), trial{by: *by, only: pattern, tests: *tests, first: *first, workers: *workers}, reasons)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)

@@ -54,6 +54,7 @@ type trial struct {
 	folder      string
 	only        *regexp.Regexp // the names of files that are broken
 	tests       string         // the names of those that are run, as a pattern; empty: all
+	first       string         // the names of those that are run before all others, as a pattern; empty: none
 	workers     int
 	mutants     []*mutant
 	binary, dir string
@@ -76,7 +77,7 @@ func (t *trial) run() (err error) {
 	for range t.workers {
 		workers.Go(func() {
 			for m := range work {
-				err := t.test(m.n, "")
+				err := t.ask(m.n)
 				m.killed, m.late = err != nil, err != nil && strings.Contains(err.Error(), "panic: test timed out")
 			}
 		})
@@ -169,7 +170,7 @@ func (t *trial) overlay(replace map[string]string, file, text string) error {
 func (t *trial) trace() error {
 	seen := filepath.Join(t.dir, "seen")
 	start := time.Now()
-	if err := t.test(0, seen); err != nil {
+	if err := t.test(0, t.tests, seen); err != nil {
 		return fmt.Errorf("the tests fail with nothing broken: %w", err)
 	}
 	t.took = time.Since(start)
@@ -187,14 +188,24 @@ func (t *trial) trace() error {
 	return nil
 }
 
-// test runs the package's tests with one mutant; one that never ends is a fault too. What
+// ask runs the tests with one mutant until one fails: those that come first, then all.
+func (t *trial) ask(n int) error {
+	if t.first != "" {
+		if err := t.test(n, t.first, ""); err != nil {
+			return err
+		}
+	}
+	return t.test(n, t.tests, "")
+}
+
+// test runs tests with one mutant; one that never ends is a fault too. What
 // the tests take as they are was measured beside whatever else ran, which may be more by now.
-func (t *trial) test(n int, trace string) error {
+func (t *trial) test(n int, tests, trace string) error {
 	limit := 10 * time.Minute
 	if t.took > 0 {
 		limit = 10*t.took + time.Minute
 	}
-	cmd := exec.CommandContext(context.Background(), t.binary, "-test.short", "-test.failfast", "-test.run", t.tests, "-test.timeout", limit.String())
+	cmd := exec.CommandContext(context.Background(), t.binary, "-test.short", "-test.failfast", "-test.run", tests, "-test.timeout", limit.String())
 	cmd.Dir = t.by
 	cmd.Env = append(os.Environ(), "REDOUBT_MUTANT="+strconv.Itoa(n), "REDOUBT_MUTANT_TRACE="+trace)
 	var out bytes.Buffer

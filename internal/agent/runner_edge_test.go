@@ -1,0 +1,170 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// from has the repositories of all runs be at one source.
+func (w *world) from(source redoubt.CloneSource, err error) {
+	w.agent.CloneSource = func(context.Context, *store.Tx, redoubt.Project) (redoubt.CloneSource, error) { return source, err }
+}
+
+// runners lists those that the server has heard of.
+func (w *world) runners() (list []redoubt.Runner) {
+	w.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		list, err = tx.Runners(ctx)
+		return err
+	})
+	return list
+}
+
+// TestHowLongARunnerMayWait: a runner waits for up to half a minute, and is known from its
+// first question on, whether there is work or none.
+func TestHowLongARunnerMayWait(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	w.from(redoubt.CloneSource{URL: "https://git.example/x"}, nil)
+	c := w.runner()
+	for _, seconds := range []int{-1, 31} {
+		if _, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r", Wait: seconds}); status(err) != 400 {
+			t.Errorf("a wait of %d seconds is answered with %v", seconds, err)
+		}
+	}
+	type leased struct {
+		run *api.LeasedRun
+		err error
+	}
+	got := make(chan leased, 1)
+	go func() {
+		run, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r", Wait: 30})
+		got <- leased{run, err}
+	}()
+	for len(w.runners()) == 0 { // it looked once, and found nothing
+		select {
+		case l := <-got:
+			t.Fatalf("a runner that may wait was answered %+v, %v, and is not known", l.run, l.err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	w.queueRun("acme/payments")
+	if l := <-got; l.err != nil || l.run == nil || l.run.Project != "acme/payments" {
+		t.Errorf("a run that comes while its runner waits: %+v, %v", l.run, l.err)
+	}
+}
+
+// TestWhatARunnerIsGivenToFetchWith: a repository that all may read has no credential, one
+// that nobody can tell ends the run with the reason, and an outage leaves it for later.
+func TestWhatARunnerIsGivenToFetchWith(t *testing.T) {
+	made := func(context.Context) (string, error) { return "made", nil }
+	for what, c := range map[string]struct {
+		project    string
+		source     redoubt.CloneSource
+		err        error
+		credential string // of the leased run; empty for none
+		refused    string // the reason with which the run ends
+		queued     bool   // it stays, and the runner is told to come again
+	}{
+		"nothing to show":     {source: redoubt.CloneSource{}},
+		"a password":          {source: redoubt.CloneSource{Username: "u", Password: "p"}, credential: "u p "},
+		"a key":               {source: redoubt.CloneSource{SSHKey: "k"}, credential: "  k"},
+		"a password made":     {source: redoubt.CloneSource{Username: "u", Make: made}, credential: "u made "},
+		"no connection":       {err: redoubt.ErrNotFound, refused: "no connection"},
+		"a credential broken": {err: errors.New("sealed with another key"), refused: "could not be opened"},
+		"an outage":           {err: fmt.Errorf("the key file: %w", redoubt.ErrUnavailable), queued: true},
+		"a glob as a name":    {project: "acme/*", refused: "holds a *"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t, "sqlite")
+			w.from(c.source, c.err)
+			if c.project == "" {
+				c.project = "acme/payments"
+			}
+			queued := w.queueRun(c.project)
+			run, err := w.runner().LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r"})
+			got, _ := w.storedRun(queued.ID)
+			switch {
+			case c.queued:
+				if status(err) != 503 || got.State != redoubt.RunQueued {
+					t.Errorf("the runner is answered %+v, %v, and the run is %s", run, err, got.State)
+				}
+			case c.refused != "":
+				if err != nil || run != nil || got.State != redoubt.RunFailed || got.Failure != redoubt.RunPermanent || !strings.Contains(got.Reason, c.refused) {
+					t.Errorf("the runner is given %+v, %v; the run is %s: %s, want %q", run, err, got.State, got.Reason, c.refused)
+				}
+			case err != nil || run == nil:
+				t.Errorf("the runner is given %+v, %v", run, err)
+			default:
+				credential := ""
+				if run.Credential != nil {
+					credential = run.Credential.Username + " " + run.Credential.Password + " " + run.Credential.SSHKey
+				}
+				if credential != c.credential {
+					t.Errorf("the credential is %q, want %q", credential, c.credential)
+				}
+			}
+			if told := strings.Contains(w.log.String(), "cannot be told"); told != (c.refused == "could not be opened") {
+				t.Errorf("the server's log: %s", w.log.String())
+			}
+		})
+	}
+}
+
+// TestAServerWithoutConnectionsEndsRuns with the reason.
+func TestAServerWithoutConnectionsEndsRuns(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	queued := w.queueRun("acme/payments")
+	if run, err := w.runner().LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r"}); run != nil || err != nil {
+		t.Errorf("leased %+v, %v", run, err)
+	}
+	if got, _ := w.storedRun(queued.ID); got.State != redoubt.RunFailed || !strings.Contains(got.Reason, "no connection") {
+		t.Errorf("the run is %s: %s", got.State, got.Reason)
+	}
+}
+
+// TestWhatEndsARun: a runner says by which of four ends, with a cause that is known, and
+// names a scan by its number. What is refused leaves the run as it was.
+func TestWhatEndsARun(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	w.from(redoubt.CloneSource{URL: "https://git.example/x"}, nil)
+	c := w.runner()
+	for i, test := range []struct {
+		in     api.FinishRunRequest
+		status int // 0 for none
+		state  redoubt.RunState
+	}{
+		{api.FinishRunRequest{State: "sleeping"}, 400, redoubt.RunLeased},
+		{api.FinishRunRequest{State: ""}, 400, redoubt.RunLeased},
+		{api.FinishRunRequest{State: "scanning"}, 400, redoubt.RunLeased},
+		{api.FinishRunRequest{State: "queued"}, 400, redoubt.RunLeased},
+		{api.FinishRunRequest{State: "superseded"}, 400, redoubt.RunLeased},
+		{api.FinishRunRequest{State: "failed", Failure: "bad luck"}, 400, redoubt.RunLeased},
+		{api.FinishRunRequest{State: "done", ScanID: "seven"}, 400, redoubt.RunLeased},
+		{api.FinishRunRequest{State: "done"}, 0, redoubt.RunDone},
+		{api.FinishRunRequest{State: "failed", Failure: "permanent"}, 0, redoubt.RunFailed},
+		{api.FinishRunRequest{State: "failed", Failure: "scanner", ScanID: "9"}, 0, redoubt.RunFailed},
+		{api.FinishRunRequest{State: "timed_out"}, 0, redoubt.RunTimedOut},
+		{api.FinishRunRequest{State: "cancelled"}, 0, redoubt.RunCancelled},
+	} {
+		w.queueRun(fmt.Sprint("acme/", i))
+		run, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r"})
+		if err != nil || run == nil {
+			t.Fatal(run, err)
+		}
+		test.in.Claim = run.Claim
+		_, err = c.FinishRun(t.Context(), run.ID, test.in)
+		id, _ := strconv.ParseInt(run.ID, 10, 64)
+		if got, _ := w.storedRun(id); status(err) != test.status || (err != nil) != (test.status != 0) || got.State != test.state {
+			t.Errorf("%+v is answered with %v, and the run is %s, want %d and %s", test.in, err, got.State, test.status, test.state)
+		}
+	}
+}
