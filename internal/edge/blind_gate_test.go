@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
@@ -32,6 +33,7 @@ type evals struct {
 // evalScan is what a report tells of the file: a letter for each call, in its line.
 type evalScan struct {
 	ref   string
+	path  string // a.js
 	file  string // letters; - is a line without a call
 	sees  string // those that it tells
 	muted string // those that nosemgrep mutes
@@ -132,6 +134,8 @@ func (p *evals) ignore(t rapid.TB, lineage int64) {
 	}
 }
 
+func (s evalScan) name() string { return cmp.Or(s.path, "a.js") }
+
 // report is what semgrep writes where nobody is logged in; of what is told it adds the code.
 func (s evalScan) report(t rapid.TB) *redoubt.Report {
 	t.Helper()
@@ -143,12 +147,12 @@ func (s evalScan) report(t rapid.TB) *redoubt.Report {
 		}
 		told = append(told, i)
 		results = append(results, map[string]any{
-			"check_id": "no-eval", "path": "a.js",
+			"check_id": "no-eval", "path": s.name(),
 			"start": map[string]any{"line": i + 1, "col": 1, "offset": 100 * i}, "end": map[string]any{"line": i + 1, "col": 8, "offset": 100*i + 7},
 			"extra": map[string]any{"message": "no eval", "metadata": map[string]any{}, "severity": "ERROR", "fingerprint": "requires login", "lines": "requires login"},
 		})
 	}
-	text, err := json.Marshal(map[string]any{"version": "1.180.0", "results": results, "errors": []any{}, "paths": map[string]any{"scanned": []string{"a.js"}}})
+	text, err := json.Marshal(map[string]any{"version": "1.180.0", "results": results, "errors": []any{}, "paths": map[string]any{"scanned": []string{s.name()}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +173,7 @@ func (s evalScan) report(t rapid.TB) *redoubt.Report {
 		}
 		one.Muted = strings.IndexByte(s.muted, letter) >= 0
 	}
-	r.RulesRun, r.Searched, r.HidesMuted, r.Failed = []string{"no-eval"}, []string{"a.js"}, s.look == "hides muted", s.look == "failed"
+	r.RulesRun, r.Searched, r.HidesMuted, r.Failed = []string{"no-eval"}, []string{s.name()}, s.look == "hides muted", s.look == "failed"
 	if s.late {
 		r.StartedAt = storetest.NewClock().Now()
 	}
@@ -261,7 +265,7 @@ func TestIgnoredCodePassesThoughTheScanIsOnlyRecorded(t *testing.T) {
 						t.Errorf("%c fails the build: %v, want %v; recorded only: %v", letter, now.blocks[letter], want, now.recorded)
 					}
 				}
-				if diff := cmp.Diff(before, p.findings(t)); diff != "" {
+				if diff := gocmp.Diff(before, p.findings(t)); diff != "" {
 					t.Errorf("findings (-before +after)\n%s", diff)
 				}
 			})
@@ -286,6 +290,38 @@ func TestCodeEditedWithinALongMatchIsNewThoughTheScanIsOnlyRecorded(t *testing.T
 					if now := p.scan(t, s); now.blocks[s.file[0]] != (s.file == "e") {
 						t.Errorf("scan %d of %s fails the build: %v", i+1, s.file, now.blocks[s.file[0]])
 					}
+				}
+			})
+		}
+	}
+}
+
+// TestACopyIsNewThoughTheScanIsOnlyRecorded: another branch moved what was ignored, so that its
+// decision goes with the new place; what stands there beside the old place is a copy, and fails
+// the build whether the scan counts or not.
+func TestACopyIsNewThoughTheScanIsOnlyRecorded(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		for name, test := range map[string]struct {
+			now    evalScan
+			blocks bool
+		}{
+			"a diff scan":               {evalScan{path: "b.js", diff: true}, true},
+			"a diff scan, late":         {evalScan{path: "b.js", diff: true, late: true}, true},
+			"a diff scan, superseded":   {evalScan{path: "b.js", diff: true, commit: "1"}, true},
+			"the old place, superseded": {evalScan{diff: true, commit: "1"}, false},
+		} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				p := newEvals(t, engine)
+				p.ignore(t, p.scan(t, evalScan{ref: "main", file: "a", sees: "a", told: true}).lineages['a'])
+				p.scan(t, evalScan{ref: "moved", file: "a", sees: "a", told: true})
+				p.scan(t, evalScan{ref: "moved", path: "b.js", file: "a", sees: "a", told: true})
+				p.scan(t, evalScan{ref: "dev", file: "-", diff: true, commit: test.now.commit})
+				p.scan(t, evalScan{ref: "dev", file: "-", diff: true, commit: "2"})
+				s := test.now
+				s.ref, s.file, s.sees, s.told = "dev", "a", "a", true
+				now := p.scan(t, s)
+				if now.recorded != (s.late || s.commit != "") || now.blocks['a'] != test.blocks {
+					t.Errorf("recorded only: %v; fails the build: %v, want %v", now.recorded, now.blocks['a'], test.blocks)
 				}
 			})
 		}
@@ -366,6 +402,35 @@ func TestDecisionsStayWhereDiffScansAndFullScansMix(t *testing.T) {
 							p.ignore(t, lineage)
 						}
 					}
+				}
+			})
+		}
+	}
+}
+
+// TestADecisionOnALongMatchHoldsForItsEdits where a ref edited it, and for that code on other
+// refs then; a ref that shows it first has something new (semantics §5).
+func TestADecisionOnALongMatchHoldsForItsEdits(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		for name, test := range map[string]struct {
+			steps  []evalScan // of dev, but for the first
+			blocks bool
+		}{
+			"a diff scan shows it first": {[]evalScan{{file: "e", diff: true}}, true},
+			"the branch edited it":       {[]evalScan{{file: "m"}, {file: "e"}}, false},
+			"another edited it":          {[]evalScan{{ref: "other", file: "m"}, {ref: "other", file: "e"}, {file: "e", diff: true}}, false},
+			"it stands beside":           {[]evalScan{{file: "m"}, {file: "me"}}, true},
+		} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				p := newEvals(t, engine)
+				p.ignore(t, p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true, long: true}).lineages['m'])
+				var now evalState
+				for _, s := range test.steps {
+					s.ref, s.sees, s.told, s.long = cmp.Or(s.ref, "dev"), s.file, true, true
+					now = p.scan(t, s)
+				}
+				if now.blocks['e'] != test.blocks || now.ignored['e'] == test.blocks {
+					t.Errorf("it fails the build: %v, want %v; ignored: %v", now.blocks['e'], test.blocks, now.ignored['e'])
 				}
 			})
 		}

@@ -29,6 +29,7 @@ func Preview(ctx context.Context, st *store.Store, deploymentID int64, given pol
 		}
 		previewer.Without(summary.Echoes)
 		previewer.Rename(summary.Became)
+		previewer.Part(summary.Copies)
 		previewer.Advise(reported(summary.Advised))
 		if out, err = previewer.Preview(ctx, summary.Outcome); err != nil {
 			return err

@@ -78,6 +78,7 @@ func Judge(ctx context.Context, tx *store.Tx, effective *policy.EffectivePolicy,
 func Verdict(ctx context.Context, judge *policy.Judge, summary *ingest.Summary) (policy.Verdict, error) {
 	judge.Without(summary.Echoes)
 	judge.Rename(summary.Became)
+	judge.Part(summary.Copies)
 	judge.Advise(reported(summary.Advised))
 	return judge.Verdict(ctx, summary.Outcome)
 }

@@ -62,6 +62,8 @@ type Changes struct {
 	HeldMutes map[redoubt.Identity]bool
 	// Became tells of what the report names otherwise than it is stored what that is.
 	Became map[redoubt.Identity]redoubt.KnownAs
+	// Copies are, where nothing is written, what would leave its lineage by the plan.
+	Copies []redoubt.Identity
 }
 
 // Plan decides the life of findings (semantics §5): which of the report's

@@ -35,7 +35,7 @@ func (a *application) resolve(ctx context.Context, sightings []Sighting, repeate
 	facts := a.facts(scopeOf(a.upload, sightings), ruleIDs)
 	facts.Unwritten, facts.Repeated = true, repeated
 	changes, err := Plan(stored, sightings, facts)
-	a.sum.Became = changes.Became
+	a.sum.Became, a.sum.Copies = changes.Became, changes.Copies
 	return err
 }
 

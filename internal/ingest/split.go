@@ -238,6 +238,9 @@ func (p *planner) part(e entry, here map[int64]int) {
 		to = p.lineages.root(l.ID)
 		here[to]++
 	}
+	if p.Unwritten && (to == 0 || e.row != nil) {
+		p.changes.Copies = append(p.changes.Copies, e.identity)
+	}
 	switch {
 	case e.added >= 0:
 		p.changes.Added[e.added].LineageID = to

@@ -65,6 +65,9 @@ type Summary struct {
 	// Became tells of findings that the upload names otherwise than they are stored what
 	// they are, as where it tells nothing of their code.
 	Became map[redoubt.Identity]redoubt.KnownAs
+	// Copies are findings of a recorded upload that would be copies if it counted: no
+	// decision on their lineage is theirs (semantics §5).
+	Copies []redoubt.Identity
 
 	Lockfiles           int      // stated by the upload
 	DependenciesAdded   int      // rows of the inventory that came

@@ -23,6 +23,7 @@ type Sighting struct {
 	// this report (semantics §12): a scan that counts tells.
 	Proposed bool
 	told     redoubt.Identity // by the scan, where it is stored under another one
+	copied   bool             // it is a copy of what its lineage is about
 	advised  bool             // it is the advisories', and no scanner's
 	stored   redoubt.State    // once the scan is applied; 0 where the ref does not have it
 }

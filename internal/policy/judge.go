@@ -204,6 +204,19 @@ func (j *Judge) Rename(became map[redoubt.Identity]redoubt.KnownAs) {
 	}
 }
 
+// Part has findings judged as copies, which are of no lineage yet.
+func (j *Judge) Part(copies []redoubt.Identity) {
+	parted := make(map[redoubt.Identity]bool, len(copies))
+	for _, id := range copies {
+		parted[id] = true
+	}
+	for _, list := range [][]Sighting{j.sightings, j.others} {
+		for i := range list {
+			list[i].copied = parted[list[i].Finding.Identity]
+		}
+	}
+}
+
 // Advise tells what the advisories say of the lockfiles that the scan itself states.
 // It counts where the scan is recorded only: those in force are of another commit.
 func (j *Judge) Advise(own []Sighting) { j.own = own }
@@ -249,6 +262,9 @@ func (j *Judge) fill(ctx context.Context, judged []Sighting) error {
 	for i := range judged {
 		s := &judged[i]
 		lineage, row := lineages[s.Finding.Identity], rows[s.Finding.Identity]
+		if s.copied {
+			lineage = redoubt.Lineage{}
+		}
 		s.Triage = lineage.Triage.State
 		s.Finding.ID, s.Finding.LineageID, s.stored = row.ID, lineage.ID, row.State
 		if s.Finding.Reachability == 0 || s.Finding.Reachability == redoubt.ReachabilityUnknown {

@@ -34,6 +34,9 @@ func (p *Previewer) Without(ids []redoubt.Identity) { p.judge.Without(ids) }
 // Rename is that of Judge.
 func (p *Previewer) Rename(became map[redoubt.Identity]redoubt.KnownAs) { p.judge.Rename(became) }
 
+// Part is that of Judge.
+func (p *Previewer) Part(copies []redoubt.Identity) { p.judge.Part(copies) }
+
 // Preview judges once the scan is applied, in a transaction that need not be
 // committed. What the gate judges it judges alone, so that its verdict is what
 // Verdict says.
