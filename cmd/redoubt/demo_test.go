@@ -24,6 +24,7 @@ func TestDemo(t *testing.T) {
 	t.Run("is a living system", func(t *testing.T) { testDemoLives(t, d, st) })
 	t.Run("is whole", func(t *testing.T) { testDemoIsWhole(t, st) })
 	t.Run("has saved views", func(t *testing.T) { testDemoHasViews(t, d, st) })
+	t.Run("says of projects what is counted", func(t *testing.T) { testProjectsSayWhatIsCounted(t, d, st) })
 	t.Run("keeps no secret", func(t *testing.T) { testDemoKeepsNoSecret(t, dir, d, st) })
 }
 

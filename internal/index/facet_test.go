@@ -291,7 +291,7 @@ func (w *world) checkListing(t *rapid.T, v *View, f redoubt.FindingFilter, want 
 	})).Draw(t, "facet")
 	q := ListQuery{
 		Filter: f, Order: rapid.SampledFrom(undated).Draw(t, "order"), Skip: rapid.IntRange(0, 4).Draw(t, "skip"), Size: 3,
-		Values: 100, Facets: []FacetRequest{{Facet: facet, Keep: []string{"kept"}}}, Groups: []Grouping{ByRule, ByProject}, Now: dueNow,
+		Values: 100, Facets: []FacetRequest{{Facet: facet, Keep: []string{"kept"}}}, Groups: []Grouping{ByRule, ByProject, ByPackage}, Now: dueNow,
 	}
 	if facet == FacetEnds {
 		q.Now = someDay
@@ -324,10 +324,13 @@ func (w *world) checkListing(t *rapid.T, v *View, f redoubt.FindingFilter, want 
 
 // checkGroups compares groups with what the findings of a list share.
 func (w *world) checkGroups(t *rapid.T, got map[Grouping][]Group, f redoubt.FindingFilter, list []redoubt.IndexedFinding, now time.Time) {
-	naive := map[Grouping]map[string]Group{ByRule: {}, ByProject: {}}
+	naive := map[Grouping]map[string]Group{ByRule: {}, ByProject: {}, ByPackage: {}}
 	for _, finding := range list {
 		project := w.projects[finding.ProjectID]
-		for by, g := range map[Grouping]Group{ByRule: {Name: w.rules[finding.RuleID].Name}, ByProject: {Name: project.Name}} {
+		for by, g := range map[Grouping]Group{ByRule: {Name: w.rules[finding.RuleID].Name}, ByProject: {Name: project.Name}, ByPackage: {Name: finding.Package}} {
+			if by == ByPackage && g.Name == "" {
+				continue
+			}
 			if known, ok := naive[by][g.Name]; ok {
 				g = known
 			}

@@ -17,12 +17,13 @@ type Grouping uint8
 const (
 	ByRule Grouping = iota
 	ByProject
+	ByPackage // of the supply chain; what names no package is in no group
 )
 
-// Group is findings that share a rule or a project.
+// Group is findings that share a rule, a project or a package.
 type Group struct {
 	Name     string
-	ID       int64 // of the project; 0 for rules
+	ID       int64 // of the project; 0 for others
 	Total    int
 	Severity [redoubt.SeverityCritical + 1]int // how many of each
 	Overdue  int
@@ -72,8 +73,12 @@ func (s *state) groupOverdue(p *partition, b *roaring.Bitmap, by []Grouping, byN
 
 // kind is the facet whose values groups are of.
 func (by Grouping) kind() facetKind {
-	if by == ByProject {
+	switch by {
+	case ByProject:
 		return facetKinds[FacetProject]
+	case ByPackage:
+		return facetKinds[FacetPackage]
+	case ByRule:
 	}
 	return facetKinds[FacetRule]
 }
@@ -85,6 +90,9 @@ func (s *state) group(byName map[string]*Group, by Grouping, severity redoubt.Se
 			continue
 		}
 		name := by.kind().values(s, uint32(number))[0]
+		if by == ByPackage && name == "" {
+			continue
+		}
 		g := byName[name]
 		if g == nil {
 			g = &Group{Name: name}

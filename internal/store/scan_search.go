@@ -40,6 +40,14 @@ func (tx *Tx) Scans(ctx context.Context, f redoubt.ScanFilter, after ScanCursor,
 	return scans, more, err
 }
 
+// LatestScans lists the scan of each ref of a project that came last, whatever became of it,
+// newest first, limit at most.
+func (tx *Tx) LatestScans(ctx context.Context, projectID int64, limit int) ([]redoubt.Scan, error) {
+	return many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan WHERE deployment_id = $1
+		AND id IN (SELECT max(id) FROM scan WHERE deployment_id = $1 AND project_id = $2 GROUP BY ref)
+		ORDER BY started_at DESC, id DESC LIMIT $3`, projectID, limit)
+}
+
 // StandingScans lists the scans that stand: of each project, ref and source the one that was
 // applied last, where it started since then, newest first, and whether there are more than
 // limit. Nil projects are all.

@@ -63,6 +63,41 @@ func TestStandingScans(t *testing.T) {
 	})
 }
 
+// TestLatestScans: of each ref of a project the scan that came last, whatever became of it.
+func TestLatestScans(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		one, two := d.project("acme/one"), d.project("acme/two")
+		var ids []int64
+		for _, scan := range []redoubt.Scan{
+			{ProjectID: one.ID, Ref: "main", Status: redoubt.ScanCompleted},
+			{ProjectID: one.ID, Ref: "old", Status: redoubt.ScanCompleted},
+			{ProjectID: two.ID, Ref: "main", Status: redoubt.ScanCompleted},
+			{ProjectID: one.ID, Ref: "main", Status: redoubt.ScanError},
+		} {
+			scan.Source, scan.TotalTime, scan.StartedAt = "gosec", -1, storetest.Epoch.Add(time.Duration(len(ids))*time.Hour)
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				id, err := tx.AddScan(ctx, scan)
+				ids = append(ids, id)
+				return err
+			})
+		}
+		for limit, want := range map[int][]int64{9: {ids[3], ids[1]}, 1: {ids[3]}} {
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				scans, err := tx.LatestScans(ctx, one.ID, limit)
+				var got []int64
+				for _, scan := range scans {
+					got = append(got, scan.ID)
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%d at most: %v, want %v", limit, got, want)
+				}
+				return err
+			})
+		}
+	})
+}
+
 // TestUnresolvedCount counts as far as it is asked to.
 func TestUnresolvedCount(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -47,7 +47,7 @@ func TestProjectCountsOpenTheirRows(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/projects/" + first(s, "/projects?q=payments", "/projects/"))
 	says(t, page, "acme/payments", "release/1.3", "requirements.txt", "All scans of this project")
-	parts := regexp.MustCompile(`<a class="(?:soft|big)" href="([^"]+)"[^>]*>(?:Code |Supply chain |Secrets )?([0-9]+)`).FindAllStringSubmatch(page, -1)
+	parts := regexp.MustCompile(`<a class="(?:soft part|big)" href="([^"]+)"[^>]*>(?:Code |Supply chain |Secrets )?([0-9]+)`).FindAllStringSubmatch(page, -1)
 	if len(parts) < 5 {
 		t.Fatalf("only %d counts", len(parts))
 	}

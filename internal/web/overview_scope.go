@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,16 +29,27 @@ const maxOffered = 500
 // overviewScope reads the address.
 func (req *request) overviewScope() (s overviewScope, err error) {
 	q := req.r.URL.Query()
-	s = overviewScope{Weeks: trendWeeks, Tag: strings.TrimSpace(q.Get("tag")), Project: strings.TrimSpace(q.Get("project")), Product: q.Get("product")}
-	if text := q.Get("weeks"); text != "" {
-		if s.Weeks, err = strconv.Atoi(text); err != nil || !slices.Contains(periods, s.Weeks) {
-			return s, redoubt.Invalid("weeks", "is 4, 13, 26 or 52")
-		}
+	s = overviewScope{Tag: strings.TrimSpace(q.Get("tag")), Project: strings.TrimSpace(q.Get("project")), Product: q.Get("product")}
+	if s.Weeks, err = weeksOf(q); err != nil {
+		return s, err
 	}
 	if _, ok := redoubt.ParseIssueType(s.Product); !ok && s.Product != "" {
 		return s, redoubt.Invalid("product", "is sast, sca or secrets, or nothing for all")
 	}
 	return s, nil
+}
+
+// weeksOf reads from an address how many weeks to look back.
+func weeksOf(q url.Values) (int, error) {
+	text := q.Get("weeks")
+	if text == "" {
+		return trendWeeks, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || !slices.Contains(periods, n) {
+		return 0, redoubt.Invalid("weeks", "is 4, 13, 26 or 52")
+	}
+	return n, nil
 }
 
 // Periods are what may be chosen.

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web"
+)
+
+// somebody is signed in whoever asks.
+type somebody struct{ is web.Viewer }
+
+func (s somebody) Viewer(*http.Request) (web.Viewer, error) { return s.is, nil }
+
+// testProjectsSayWhatIsCounted compares what the pages of projects say with what the Web API
+// counts: by product, by severity, by branch and by package.
+func testProjectsSayWhatIsCounted(t *testing.T, d redoubt.Deployment, st *store.Store) {
+	log, keys := slog.New(slog.DiscardHandler), edge.OneKey([]byte("0123456789abcdef0123456789abcdef"))
+	findings := index.New(st, index.Options{BodyCache: 64 << 20, Clock: time.Now, Logger: log})
+	srv, err := server.New(server.Config{
+		Store: st, Index: findings, Clock: time.Now, Logger: log, Version: "test", SigningKeys: keys, SecretKey: []byte("0123456789abcdef"), ReadQuery: web.FindingQuery,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := httptest.NewServer(srv.Handler())
+	defer site.Close()
+	pages, err := web.New(web.Config{
+		Store: st, Index: findings, Clock: time.Now, Logger: log, Version: "test", SigningKeys: keys,
+		Viewers: somebody{web.Viewer{UserID: 1, User: "ada", Role: redoubt.RoleViewer, Deployment: d}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := auth.NewSecret(d.ID)
+	var projects []redoubt.Project
+	err = st.Update(t.Context(), d.ID, redoubt.Actor{Kind: "cli", Name: "test"}, func(ctx context.Context, tx *store.Tx) error {
+		if projects, err = tx.Projects(ctx, store.ProjectQuery{}); err != nil {
+			return err
+		}
+		_, err := tx.CreateToken(ctx, redoubt.Token{Name: "projects", PublicID: secret.PublicID, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}, secret.Hash)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, packages := api.New(site.URL, secret.Text), 0
+	for _, p := range projects {
+		w := httptest.NewRecorder()
+		pages.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("/orgs/%s/projects/%d", d.Slug, p.ID), nil))
+		if w.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", p.Name, w.Code, w.Body)
+		}
+		said := saidOfProject(t, w.Body.String())
+		for _, issueType := range []string{"sast", "sca", "secrets"} {
+			packages += comparedWithCounts(t, said, func(group string) string { return p.Name + " " + issueType + " " + group }, issueType, func(ref string) *api.CountFindingsResponse {
+				counted, err := client.CountFindings(t.Context(), d.Slug, api.CountFindingsQuery{
+					FindingsSelection: api.FindingsSelection{IssueType: []string{issueType}, Repos: []string{p.Name}, Status: []string{"open"}, Dedup: true, Ref: ref},
+					GroupBy:           []string{"severity", "ref", "dependency"},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return counted
+			})
+		}
+	}
+	if packages < 5 {
+		t.Errorf("only %d packages were compared", packages)
+	}
+}
+
+// comparedWithCounts compares what is said of a product with what is counted, on all branches
+// or on one, and returns how many packages were in both.
+func comparedWithCounts(t *testing.T, said map[string]string, what func(string) string, issueType string, count func(ref string) *api.CountFindingsResponse) (packages int) {
+	all := count("")
+	if got := said[issueType+" open "]; got != fmt.Sprint(all.Total) {
+		t.Errorf("%s open, the API counts %d", what(got), all.Total)
+	}
+	for _, group := range all.Groups {
+		for _, v := range group.Values {
+			if group.GroupBy == "ref" { // with dedup, a branch has more than findings that are counted there
+				v.Count = count(v.Value).Total
+			}
+			got, shown := said[issueType+" "+group.GroupBy+" "+v.Value]
+			switch worst := group.GroupBy == "dependency"; {
+			case shown && got != fmt.Sprint(v.Count):
+				t.Errorf("%s %s: the page says %s, the API counts %d", what(group.GroupBy), v.Value, got, v.Count)
+			case shown && worst:
+				packages++
+			case !shown && !worst:
+				t.Errorf("%s %s: the page says nothing, the API counts %d", what(group.GroupBy), v.Value, v.Count)
+			}
+		}
+	}
+	return packages
+}
+
+var (
+	countedLink = regexp.MustCompile(`(?s)<a ([^>]*data-count="(\w+)"[^>]*)>(.*?)</a>`)
+	hrefOf      = regexp.MustCompile(`href="([^"]+)"`)
+	tags        = regexp.MustCompile(`<[^>]*>`)
+	lastNumber  = regexp.MustCompile(`(\d+)\D*$`)
+)
+
+// saidOfProject are the numbers of a project's page, by product, what they count by, and its
+// value, as their links have them.
+func saidOfProject(t *testing.T, page string) map[string]string {
+	said := map[string]string{}
+	products := map[string]string{"findings": "sast", "vulnerabilities": "sca", "secrets": "secrets"}
+	for _, m := range countedLink.FindAllStringSubmatch(page, -1) {
+		to, err := url.Parse(html.UnescapeString(hrefOf.FindStringSubmatch(m[1])[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		product, q, n := products[to.Path[strings.LastIndex(to.Path, "/")+1:]], to.Query(), lastNumber.FindStringSubmatch(tags.ReplaceAllString(m[3], " "))
+		if product == "" || n == nil {
+			t.Fatalf("%s opens no list, or has no number", m[0])
+		}
+		switch kind := m[2]; kind {
+		case "open":
+			said[product+" open "] = n[1]
+		case "low", "medium", "high", "critical":
+			said[product+" severity "+kind] = n[1]
+		case "ref":
+			said[product+" ref "+q.Get("ref")] = n[1]
+		case "package":
+			said[product+" dependency "+q.Get("dependencies")] = n[1]
+		}
+	}
+	return said
+}

@@ -1,0 +1,195 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+const (
+	projectScans = 10 // that its page lists
+	maxBranches  = 20 // likewise
+)
+
+// projectPage is everything about one project.
+type projectPage struct {
+	redoubt.Project
+	Managed    managedRow
+	Standing   []standing
+	Chart      chart
+	Periods    []choice
+	Weeks      int
+	Rules      []topRow
+	Refs       []branchRow
+	MoreRefs   bool // there are branches that are not in Refs
+	Packages   []packageRisk
+	PackageAll int // how many packages have open findings
+	Scans      []scanRow
+	Lockfiles  []redoubt.LockfileSummary
+	Saved      bool
+	Fault      string
+}
+
+// branchRow is a branch, what is open on it, and the scan of it that came last.
+type branchRow struct {
+	Ref     string
+	Primary bool
+	Parts   []refPart
+	Scan    *scanRow // nil where no scan of it is kept
+}
+
+// refPart is what is open of one product.
+type refPart struct {
+	Product string
+	Open    int
+	Address string
+}
+
+// showProject shows one project.
+func (req *request) showProject() error {
+	return req.showProjectWith(http.StatusOK, "")
+}
+
+func (req *request) showProjectWith(status int, fault string) error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	q := req.r.URL.Query()
+	p := &projectPage{Saved: q.Get("saved") != "", Fault: fault}
+	if p.Weeks, err = weeksOf(q); err != nil {
+		return err
+	}
+	var latest []scanRow
+	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if p.Project, err = tx.Project(ctx, id); err != nil {
+			return err
+		}
+		if latest, err = req.scansOf(ctx, tx, p); err != nil {
+			return err
+		}
+		managed, err := req.managedOf(ctx, tx, p.Project)
+		if err != nil {
+			return err
+		}
+		p.Managed = managed[0]
+		p.Lockfiles, _, err = tx.Lockfiles(ctx, id, redoubt.DependencyFilter{}, 0, 100)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, n := range periods {
+		p.Periods = append(p.Periods, choice{strconv.Itoa(n) + " weeks", req.to("/projects/" + decimal(id) + "?weeks=" + strconv.Itoa(n)), n == p.Weeks})
+	}
+	if err := req.openIn(p, latest); err != nil {
+		return err
+	}
+	return req.show(status, pageView{Template: "project", Title: p.Name, Section: "projects", Data: p})
+}
+
+// scansOf reads the newest scans of a project, and the latest of each of its branches.
+func (req *request) scansOf(ctx context.Context, tx *store.Tx, p *projectPage) (latest []scanRow, err error) {
+	names := map[int64]string{p.ID: p.Name}
+	scans, _, err := tx.Scans(ctx, redoubt.ScanFilter{ProjectID: p.ID}, store.ScanCursor{}, projectScans)
+	if err != nil {
+		return nil, err
+	}
+	if p.Scans, err = req.scanRows(ctx, tx, scans, names); err != nil {
+		return nil, err
+	}
+	if scans, err = tx.LatestScans(ctx, p.ID, 10*maxBranches); err != nil {
+		return nil, err
+	}
+	return req.scanRows(ctx, tx, scans, names)
+}
+
+// openIn counts what is open in a project: by product, rule, package and branch, and over time.
+func (req *request) openIn(p *projectPage, latest []scanRow) error {
+	view, err := req.findings()
+	if err != nil {
+		return err
+	}
+	ends := weeks(req.Clock(), p.Weeks)
+	points := make([]index.TrendPoint, p.Weeks)
+	refs := map[string]*branchRow{}
+	for _, product := range products {
+		filter := every(product)
+		filter.ProjectIDs = []int64{p.ID}
+		sum(points, view.Trend(filter, ends))
+		filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
+		answer, err := view.List(req.r.Context(), index.ListQuery{
+			Filter: filter, Values: 10 * maxBranches, Now: req.Clock(), Groups: []index.Grouping{index.ByRule, index.ByPackage},
+			Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetUnrated}, {Facet: index.FacetRef}, {Facet: index.FacetDue}},
+		})
+		if err != nil {
+			return err
+		}
+		s := standing{Product: product, Open: answer.Total, Address: req.to(product.Path) + "?repos=" + url.QueryEscape(p.Name)}
+		s.severities(answer.Facets)
+		p.Standing = append(p.Standing, s)
+		for _, g := range answer.Groups[index.ByRule] {
+			addTop(&p.Rules, g, narrowed(s.Address, string(index.FacetRule), g.Name))
+		}
+		if product.Type == redoubt.SCA {
+			if err := req.packagesAtRisk(view, p, filter, answer.Groups[index.ByPackage]); err != nil {
+				return err
+			}
+		}
+		for _, ref := range answer.Facets[index.FacetRef].Values {
+			row := rowOf(refs, ref.Value)
+			row.Parts = append(row.Parts, refPart{product.Title, ref.Count, narrowed(s.Address, "ref", ref.Value)})
+		}
+	}
+	p.Chart = newChart(points)
+	trim(&p.Rules)
+	p.branches(refs, latest)
+	return nil
+}
+
+// rowOf is the row of a branch, made where there is none.
+func rowOf(refs map[string]*branchRow, ref string) *branchRow {
+	if refs[ref] == nil {
+		refs[ref] = &branchRow{Ref: ref}
+	}
+	return refs[ref]
+}
+
+// branches lists the primary branch, then those that were scanned last.
+func (p *projectPage) branches(refs map[string]*branchRow, latest []scanRow) {
+	for i := range latest {
+		rowOf(refs, latest[i].Ref).Scan = &latest[i]
+	}
+	for ref, row := range refs {
+		row.Primary = ref == p.Primary()
+		p.Refs = append(p.Refs, *row)
+	}
+	slices.SortFunc(p.Refs, func(a, b branchRow) int {
+		return cmp.Or(cmp.Compare(b.order(), a.order()), cmp.Compare(b.started(), a.started()), cmp.Compare(a.Ref, b.Ref))
+	})
+	p.MoreRefs = len(p.Refs) > maxBranches
+	p.Refs = p.Refs[:min(len(p.Refs), maxBranches)]
+}
+
+// order puts the primary branch first.
+func (r branchRow) order() int {
+	if r.Primary {
+		return 1
+	}
+	return 0
+}
+
+// started is when the latest scan did, in microseconds; 0 where none is known.
+func (r branchRow) started() int64 {
+	if r.Scan == nil {
+		return 0
+	}
+	return r.Scan.StartedAt.UnixMicro()
+}

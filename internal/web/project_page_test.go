@@ -1,0 +1,117 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// A project's page tells how it went: the trend ends with what is open now, over the period
+// that was asked for.
+func TestProjectTells(t *testing.T) {
+	s := demoSite(t)
+	address := "/projects/" + first(s, "/projects?q=payments", "/projects/")
+	for query, weeks := range map[string]int{"": 13, "?weeks=4": 4, "?weeks=52": 52} {
+		page := s.page(address + query)
+		says(t, page, fmt.Sprintf("<h2>The last %d weeks</h2>", weeks), "Highest-risk rules", "Dependencies at risk", "jinja2")
+		open := 0
+		for _, l := range countLinks(t, page) {
+			if l.of == "open" {
+				open += l.n
+			}
+		}
+		rows := regexp.MustCompile(`<tr><td>\d+ \w+ \d{4}</td><td class="num">(\d+)</td>`).FindAllStringSubmatch(page, -1)
+		if len(rows) != weeks || rows[weeks-1][1] != fmt.Sprint(open) {
+			t.Errorf("%q: %d weeks, the last with %v open; %d are", query, len(rows), rows[len(rows)-1:], open)
+		}
+	}
+	if a := s.get(address + "?weeks=5"); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("five weeks: %s", a.Status)
+	}
+}
+
+// Branches come with their latest scan, those that failed too; where there are many, the
+// primary one and those that were scanned last.
+func TestProjectTellsOfItsBranches(t *testing.T) {
+	s := demoSite(t)
+	id := first(s, "/projects?q=payments", "/projects/")
+	branch := func(n int) string { return fmt.Sprintf("feature-%02d", n) }
+	for n := range maxBranches + 5 {
+		reading := &report.Reading{}
+		if err := reading.Add(bytes.NewReader([]byte(`{"results":[],"errors":[],"paths":{"scanned":[]}}`)), report.Options{Name: "semgrep.json", Key: []byte("key")}); err != nil {
+			t.Fatal(err)
+		}
+		s.upload(ingest.Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: "refs/heads/" + branch(n), Full: true, DeclaredFull: true, At: storetest.Epoch}, reading)
+	}
+	page := s.page("/projects/" + id)
+	_, branches, _ := strings.Cut(page, "<h2>Branches</h2>")
+	branches, _, _ = strings.Cut(branches, "</section>")
+	rows := regexp.MustCompile(`<tr><td><span class="mono">([^<]+)</span>`).FindAllStringSubmatch(branches, -1)
+	if len(rows) != maxBranches || rows[0][1] != "main" {
+		t.Errorf("%d branches, the first %v", len(rows), rows[0])
+	}
+	says(t, branches, "Completed", "Lists of findings filter by every branch")
+	scan := rowsOfScan.FindStringSubmatch(branches)
+	if scan == nil {
+		t.Fatal("no branch has a scan")
+	}
+	says(t, s.page("/scans/"+scan[1]), "main")
+}
+
+var rowsOfScan = regexp.MustCompile(`href="/orgs/acme/scans/(\d+)"`)
+
+// What a project lacks is said with the next step.
+func TestProjectOfNothing(t *testing.T) {
+	s := newSite(t)
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/empty"})
+		return err
+	})
+	page := s.page("/projects/" + first(s, "/projects", "/projects/"))
+	says(t, page, "Nothing is open.", "none came yet", `href="/orgs/acme/upload"`, "No scan yet.", `href="/orgs/acme/start"`)
+	s.as(redoubt.RoleViewer)
+	if page = s.page("/projects/" + first(s, "/projects", "/projects/")); strings.Contains(page, `href="/orgs/acme/upload"`) {
+		t.Error("a viewer is told to upload")
+	}
+}
+
+// The upgrade of a package is the lowest version that is free of all that have a fix.
+func TestUpgradeOfAPackage(t *testing.T) {
+	found := func(ecosystem, installed string, fixes ...string) shownFinding {
+		f := shownFinding{Finding: api.Finding{FoundDependency: &api.FoundDependency{Package: "a", Version: installed, Ecosystem: ecosystem}}}
+		for _, v := range fixes {
+			f.FixRecommendations = append(f.FixRecommendations, api.FixRecommendation{Package: "a", Version: v})
+		}
+		return f
+	}
+	for name, c := range map[string]struct {
+		found []shownFinding
+		want  packageRisk
+	}{
+		"the highest of the nearest":   {[]shownFinding{found("npm", "1.2.0", "1.9.0", "2.0.1"), found("npm", "1.2.0", "1.10.0")}, packageRisk{Versions: []string{"1.2.0"}, Fixed: []string{"1.10.0"}}},
+		"older ones are none":          {[]shownFinding{found("npm", "2.0.0", "1.9.0")}, packageRisk{Versions: []string{"2.0.0"}, Unfixed: true}},
+		"one of two":                   {[]shownFinding{found("npm", "1.0.0", "1.1.0"), found("npm", "1.0.0")}, packageRisk{Versions: []string{"1.0.0"}, Fixed: []string{"1.1.0"}, Unfixed: true}},
+		"one name in two ecosystems":   {[]shownFinding{found("npm", "1.0.0", "1.1.0"), found("pypi", "3.0", "3.0.post1")}, packageRisk{Versions: []string{"1.0.0", "3.0"}, Fixed: []string{"1.1.0", "3.0.post1"}}},
+		"not of the supply chain":      {[]shownFinding{{}}, packageRisk{}},
+		"in the order of the versions": {[]shownFinding{found("npm", "1.0.0", "1.0.9"), found("npm", "1.0.0", "1.0.10")}, packageRisk{Versions: []string{"1.0.0"}, Fixed: []string{"1.0.10"}}},
+	} {
+		var got packageRisk
+		got.upgrade(c.found)
+		if diff := gocmp.Diff(c.want, got, gocmp.AllowUnexported(packageRisk{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

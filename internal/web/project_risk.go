@@ -1,0 +1,78 @@
+package web
+
+import (
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/version"
+)
+
+// packageFindings is how many findings of a package, the worst of them, say what to
+// upgrade it to.
+const packageFindings = 50
+
+// packageRisk is a package with open findings in a project.
+type packageRisk struct {
+	topRow
+	Open      int
+	Overdue   int
+	Late      string   // address of those that are overdue
+	Versions  []string // that are installed
+	Fixed     []string // the lowest that is free of all that have a fix, one an ecosystem
+	Unfixed   bool     // some have no fix
+	Malicious bool
+}
+
+// packagesAtRisk describes the worst of the groups by package. The filter selects what is
+// open of the supply chain in the project.
+func (req *request) packagesAtRisk(view *index.View, p *projectPage, filter redoubt.FindingFilter, groups []index.Group) error {
+	p.PackageAll = len(groups)
+	list := p.Standing[len(p.Standing)-1].Address
+	for _, g := range groups[:min(len(groups), topRows)] {
+		filter.Packages = []string{g.Name}
+		answer, err := view.List(req.r.Context(), index.ListQuery{Filter: filter, Order: index.Riskiest, Size: packageFindings})
+		if err != nil {
+			return err
+		}
+		found, err := shownFindings(answer.Page)
+		if err != nil {
+			return err
+		}
+		var rows []topRow
+		addTop(&rows, g, narrowed(list, string(index.FacetPackage), g.Name))
+		risk := packageRisk{topRow: rows[0], Open: g.Total, Overdue: g.Overdue}
+		risk.Late = narrowed(risk.Address, string(index.FacetDue), string(redoubt.DueOverdue))
+		risk.upgrade(found)
+		p.Packages = append(p.Packages, risk)
+	}
+	return nil
+}
+
+// upgrade reads what is installed, and what to upgrade to, from findings of the package.
+func (r *packageRisk) upgrade(found []shownFinding) {
+	highest := map[string]string{} // by ecosystem
+	for _, f := range found {
+		d := f.FoundDependency
+		if d == nil {
+			continue
+		}
+		if d.Version != "" && !slices.Contains(r.Versions, d.Version) {
+			r.Versions = append(r.Versions, d.Version)
+		}
+		r.Malicious = r.Malicious || f.IsMalicious != nil && *f.IsMalicious
+		fix := nearestFix(f)
+		known, order := highest[d.Ecosystem], version.OrderOf(d.Ecosystem)
+		switch {
+		case fix == "":
+			r.Unfixed = true
+		case known == "" || order.Compare(fix, known) > 0:
+			highest[d.Ecosystem] = fix
+		}
+	}
+	for _, fix := range highest {
+		r.Fixed = append(r.Fixed, fix)
+	}
+	slices.Sort(r.Versions)
+	slices.Sort(r.Fixed)
+}
