@@ -228,22 +228,11 @@ func (f *follower) uniteTwins(i int, row *redoubt.Finding) {
 // are one as soon as they prove to be.
 func (f *follower) uniteUnlessApart(a, b int64) bool {
 	inFiles := func(f, g redoubt.Finding) bool { return f.Path != g.Path }
-	if f.plan.lineages.root(a) != f.plan.lineages.root(b) && f.standing.together(f.members(a), f.members(b), inFiles) {
+	if f.plan.lineages.root(a) != f.plan.lineages.root(b) && f.standing.together(f.plan.lineages.members(a), f.plan.lineages.members(b), inFiles) {
 		return false
 	}
 	f.plan.lineages.unite(a, b)
 	return true
-}
-
-// members are the lineages that one was made of, as far as their findings are known.
-func (f *follower) members(of int64) (out []int64) {
-	j := &f.plan.lineages
-	for id := range f.standing.live {
-		if j.root(id) == j.root(of) {
-			out = append(out, id)
-		}
-	}
-	return out
 }
 
 // speaks reports whether a finding of the advisories may go over to what a scanner says:
@@ -256,7 +245,7 @@ func (f *follower) speaks(row *redoubt.Finding, t redoubt.Subject) bool {
 // isTaken reports whether the advisories have a finding of a lineage on this ref in
 // another lockfile, of which one here would be a copy.
 func (f *follower) isTaken(lineage int64, lockfile string) bool {
-	return slices.ContainsFunc(f.members(lineage), func(id int64) bool {
+	return slices.ContainsFunc(f.plan.lineages.members(lineage), func(id int64) bool {
 		return slices.ContainsFunc(f.standing.live[id], func(g redoubt.Finding) bool {
 			return g.Ref == f.Ref && g.Source == redoubt.SourceAdvisories && g.Path != lockfile
 		})

@@ -19,12 +19,13 @@ import (
 type joiner struct {
 	known    map[redoubt.Identity]redoubt.Lineage
 	lineages map[int64]redoubt.Lineage
-	parent   map[int64]int64 // towards the lineage that stays
+	parent   map[int64]int64   // towards the lineage that stays
+	joined   map[int64][]int64 // into the one that stays, which is not among them
 	reopened map[int64]bool
 }
 
 func newJoiner(stored Stored) joiner {
-	j := joiner{known: stored.Known, lineages: map[int64]redoubt.Lineage{}, parent: map[int64]int64{}, reopened: map[int64]bool{}}
+	j := joiner{known: stored.Known, lineages: map[int64]redoubt.Lineage{}, parent: map[int64]int64{}, joined: map[int64][]int64{}, reopened: map[int64]bool{}}
 	maps.Copy(j.lineages, stored.Lineages)
 	for _, l := range stored.Known {
 		j.lineages[l.ID] = l
@@ -60,9 +61,19 @@ func (j *joiner) join(lineage int64, id redoubt.Identity) bool {
 // unite makes two lineages one.
 func (j *joiner) unite(a, b int64) {
 	a, b = j.root(a), j.root(b)
-	if a != b {
-		j.parent[max(a, b)] = min(a, b) // ids count up: the smaller is older
+	if a == b {
+		return
 	}
+	stays, goes := min(a, b), max(a, b) // ids count up: the smaller is older
+	j.parent[goes] = stays
+	j.joined[stays] = append(append(j.joined[stays], goes), j.joined[goes]...)
+	delete(j.joined, goes)
+}
+
+// members are the stored lineages that one is made of by now.
+func (j *joiner) members(of int64) []int64 {
+	root := j.root(of)
+	return append([]int64{root}, j.joined[root]...)
 }
 
 // reopen notes that a finding of the lineage came back.

@@ -199,7 +199,7 @@ func (p *planner) link(row *redoubt.Finding, s *Sighting) {
 	if id == row.Identity || s.blind {
 		return
 	}
-	if other := p.lineages.of(id); other != 0 && other != row.LineageID && p.beside.apart(row.LineageID, other) {
+	if other := p.lineages.of(id); other != 0 && p.apart(row.LineageID, other) {
 		if p.Ref != p.Primary && detailLevel(sighting) >= detailLevel(row) {
 			return
 		}

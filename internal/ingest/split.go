@@ -15,12 +15,15 @@ type beside struct {
 	linked map[redoubt.Identity]redoubt.Lineage
 }
 
-// apart reports whether two lineages stand side by side somewhere: on one ref, by
-// one source, both seen by scans of all. They are two then, whatever a move on
-// another ref looks like. A diff scan does not tell what is gone, so that what it
-// saw in a new place may be what it moved from the old one.
-func (b beside) apart(x, y int64) bool {
-	return b.together([]int64{x}, []int64{y}, func(f, g redoubt.Finding) bool { return f.Source == g.Source })
+// apart reports whether two lineages, or what was joined to them by now, stand side by
+// side somewhere: on one ref, by one source, both seen by scans of all. They are two then,
+// whatever a move on another ref looks like. A diff scan does not tell what is gone, so
+// that what it saw in a new place may be what it moved from the old one.
+func (p *planner) apart(x, y int64) bool {
+	if p.lineages.root(x) == p.lineages.root(y) {
+		return false
+	}
+	return p.beside.together(p.lineages.members(x), p.lineages.members(y), func(f, g redoubt.Finding) bool { return f.Source == g.Source })
 }
 
 // together reports whether one ref has findings of which one is in one of the first

@@ -288,7 +288,7 @@ func (m *Model) again(of *Stream, f *Finding, then memory, u Upload, now time.Ti
 	other := then.lineages[id]
 	switch {
 	case id == f.Identity:
-	case other == nil || other == then.of[f] || !then.apart(other, then.of[f]):
+	case other == nil || other.now() == then.of[f].now() || !then.apart(other, then.of[f]):
 		m.join(f, id)
 	case of.Ref == m.primary() || less:
 		m.Lineages[id] = f.Lineage

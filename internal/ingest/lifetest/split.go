@@ -28,9 +28,18 @@ func (m *Model) remember() memory {
 	return was
 }
 
-// apart: full scans of one ref saw both live, by one source.
+// apart: full scans of one ref saw both live, or what became part of them since, by one source.
 func (was memory) apart(a, b *Lineage) bool {
-	return slices.ContainsFunc(was.whole[a], func(s *Stream) bool { return slices.Contains(was.whole[b], s) })
+	return slices.ContainsFunc(was.streams(a), func(s *Stream) bool { return slices.Contains(was.streams(b), s) })
+}
+
+func (was memory) streams(of *Lineage) (list []*Stream) {
+	for l, streams := range was.whole {
+		if l.now() == of.now() {
+			list = append(list, streams...)
+		}
+	}
+	return list
 }
 
 // now is what a lineage is part of by now.
