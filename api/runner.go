@@ -82,7 +82,8 @@ type FinishRunResponse struct {
 }
 
 // ErrRunLost means that a run is no longer the runner's: it was cancelled, or given to
-// another one after its lease had run out.
+// another one after its lease had run out, or the runner's token was revoked or has expired,
+// as those of a deployment that is gone.
 var ErrRunLost = errors.New("the run is no longer this runner's")
 
 const runnerBase = "/api/runner/v1"
@@ -110,7 +111,7 @@ func (c *Client) FinishRun(ctx context.Context, id string, r FinishRunRequest) (
 
 func lost(err error) error {
 	var p *Problem
-	if errors.As(err, &p) && (p.Status == http.StatusConflict || p.Status == http.StatusNotFound) {
+	if errors.As(err, &p) && (p.Status == http.StatusConflict || p.Status == http.StatusNotFound || p.Code == CodeUnauthenticated) {
 		return errors.Join(ErrRunLost, err)
 	}
 	return err

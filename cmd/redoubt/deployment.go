@@ -153,6 +153,9 @@ func (c deploymentDeleteCmd) Run(a *app) error {
 		if left := (index.Checkpoints{Dir: c.IndexPath()}).Remove(d.ID); left != nil {
 			err = fmt.Errorf("the deployment is deleted, but not what a server starts its index from: %w", left)
 		}
+		if busy := removeOwnRunner(c.Storage, d.ID); busy != nil {
+			fmt.Fprintf(a.err, "its repositories are still with the built-in runner: a server that runs removes them within a minute (%v)\n", busy)
+		}
 		_, say := fmt.Fprintf(a.out, "deleted deployment %s with all that was in it\n", d.Slug)
 		err = errors.Join(err, say)
 	}

@@ -74,7 +74,8 @@ func (c runnerCmd) Run(a *app) error {
 	return runAll(a.ctx, runners)
 }
 
-// runAll has runners work until one may not, or the context ends.
+// runAll has runners work until one may not, or the context ends. Where their token is taken no
+// more, they keep no repository of who gave it.
 func runAll(ctx context.Context, runners []*runner.Runner) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -88,6 +89,11 @@ func runAll(ctx context.Context, runners []*runner.Runner) error {
 		})
 	}
 	all.Wait()
+	if errors.Is(errors.Join(failed...), runner.ErrToken) {
+		for _, r := range runners {
+			failed = append(failed, r.Forget())
+		}
+	}
 	return errors.Join(failed...)
 }
 

@@ -7,17 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/runner"
 	"github.com/redoubt/redoubt/internal/scm"
@@ -66,15 +69,18 @@ func (s *service) ownRunners(ctx context.Context, a *app) {
 		}
 	})
 	transport := &http.Transport{DialContext: pipe.dial, MaxIdleConns: 8, IdleConnTimeout: time.Minute}
-	told := map[int64]string{}
+	told, running := map[int64]string{}, map[int64]*ownRunner{}
 	places := newRunPlaces(s.config.RunnerParallel)
 	for wait := ownRunnerFirst; ctx.Err() == nil; { // a server that starts for the first time makes its deployment meanwhile
 		deployments, err := s.store.Deployments(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.log.Error("the built-in runner cannot begin; it is tried again", "error", err)
 		}
+		if err == nil {
+			s.forgetOwnRunners(deployments, told, running)
+		}
 		for _, r := range s.beginOwnRunners(ctx, a, deployments, transport, told) {
-			r.places = places
+			r.places, running[r.deployment.ID] = places, r
 			runners.Go(func() { r.keepRunning(ctx) })
 		}
 		if len(told) > 0 {
@@ -111,6 +117,51 @@ func (s *service) beginOwnRunners(ctx context.Context, a *app, deployments []red
 	return begun
 }
 
+// forgetOwnRunners forgets the runners that have ended, and removes what those of deployments
+// that are gone by now keep on the disk, repositories among it: also those that were deleted
+// while no server ran.
+func (s *service) forgetOwnRunners(deployments []redoubt.Deployment, told map[int64]string, running map[int64]*ownRunner) {
+	for id, r := range running {
+		select {
+		case <-r.ended:
+			delete(running, id)
+			delete(told, id)
+		default:
+		}
+	}
+	there := map[int64]bool{}
+	for _, d := range deployments {
+		there[d.ID] = true
+	}
+	maps.DeleteFunc(told, func(id int64, _ string) bool { return !there[id] && running[id] == nil })
+	entries, err := os.ReadDir(filepath.Join(s.storage.Data, "runner"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	for _, e := range entries {
+		if id, other := strconv.ParseInt(e.Name(), 10, 64); other == nil && !there[id] && running[id] == nil {
+			err = errors.Join(err, removeOwnRunner(s.storage, id))
+		}
+	}
+	if err != nil {
+		s.log.Warn("repositories of a deployment that is gone stay with the built-in runner; it is tried again", "error", err)
+	}
+}
+
+// removeOwnRunner removes the folder of a deployment's runner, unless one works there. A folder
+// that is none of a server's stays.
+func removeOwnRunner(at config.Storage, deploymentID int64) error {
+	dir := ownRunnerDir(at, deploymentID)
+	if _, err := os.Stat(filepath.Join(dir, ownIDFile)); err != nil {
+		return nil //nolint:nilerr // there is none
+	}
+	return runner.Remove(dir)
+}
+
+func ownRunnerDir(at config.Storage, deploymentID int64) string {
+	return filepath.Join(at.Data, "runner", strconv.FormatInt(deploymentID, 10))
+}
+
 // ownRunner is the runner of a deployment that this server has inside.
 type ownRunner struct {
 	*service
@@ -122,6 +173,7 @@ type ownRunner struct {
 	places     *runPlaces // of the runs of all
 	tokenID    int64
 	seenAt     time.Time // when others were told last that it is there
+	ended      chan struct{}
 }
 
 // ownRunner makes the runner of a deployment, which has no token yet.
@@ -139,18 +191,18 @@ func (s *service) ownRunner(ctx context.Context, a *app, d redoubt.Deployment, t
 	if err != nil {
 		return nil, err
 	}
-	out := &ownRunner{service: s, deployment: d, clock: a.clock, client: &api.Client{BaseURL: base.String(), HTTP: &http.Client{Transport: transport}, UserAgent: "redoubt-runner/" + version}}
+	out := &ownRunner{ended: make(chan struct{}), service: s, deployment: d, clock: a.clock, client: &api.Client{BaseURL: base.String(), HTTP: &http.Client{Transport: transport}, UserAgent: "redoubt-runner/" + version}}
 	c.Client, c.Server, c.Transport, c.Name, c.Resolve = out.client, base, transport, ownRunnerName, reach.Resolve
 	if machine, err := os.Hostname(); err == nil {
 		c.Name += " of " + machine
 	}
-	c.Dir = filepath.Join(s.storage.Data, "runner", fmt.Sprint(d.ID))
+	c.Dir = ownRunnerDir(s.storage, d.ID)
 	c.Turn, c.Local = out.turn, s.config.Local
 	c.Isolation = cmp.Or(runner.Isolation(s.config.Isolation), runner.IsolateAlways)
 	if out.runner, err = runner.New(ctx, c); err != nil {
 		return nil, fmt.Errorf("%w (redoubt serve --isolation says how scanners are kept in)", err)
 	}
-	id, err := ownID(filepath.Join(c.Dir, "id"))
+	id, err := ownID(filepath.Join(c.Dir, ownIDFile))
 	if err != nil {
 		return nil, errors.Join(err, out.runner.Close())
 	}
@@ -160,6 +212,9 @@ func (s *service) ownRunner(ctx context.Context, a *app, d redoubt.Deployment, t
 	out.name = ownRunnerName + " " + id
 	return out, nil
 }
+
+// ownIDFile is in the folder of a deployment's runner.
+const ownIDFile = "id"
 
 // ownID is what a folder's runner is told from others by, which it keeps there.
 func ownID(file string) (string, error) {
@@ -178,6 +233,12 @@ const ownTokenLasts = 30 * 24 * time.Hour
 // keepRunning takes runs until the context ends, or the deployment is gone; with another
 // token where the one it has is taken no more.
 func (r *ownRunner) keepRunning(ctx context.Context) {
+	defer close(r.ended)
+	defer func() {
+		if err := r.runner.Close(); err != nil {
+			r.log.Warn("the folder of the built-in runner stays locked", "deployment", r.deployment.Slug, "error", err)
+		}
+	}()
 	for ctx.Err() == nil {
 		token, err := r.mintToken(ctx)
 		wait := ownRunnerEvery

@@ -2,15 +2,24 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/runner"
+	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // ownRunnersOf is a server that is to have runners inside, and what it logs.
@@ -75,5 +84,109 @@ func TestADeploymentWithoutARunnerHoldsUpNoOther(t *testing.T) {
 	}
 	if got := begin(); got != "" {
 		t.Errorf("begun again are %q", got)
+	}
+}
+
+// TestTheBuiltInRunnerOfADeletedDeploymentEnds, and nothing of it stays: neither in memory nor
+// its repositories, also where it was deleted while no server ran.
+func TestTheBuiltInRunnerOfADeletedDeploymentEnds(t *testing.T) {
+	s, a, log := ownRunnersOf(t, "none")
+	a.clock, s.store = time.Now, storetest.New(t, "sqlite")
+	var err error
+	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	defer s.listener.Close()
+	stays := storetest.Deployment(t, s.store)
+	goes, err := s.store.CreateDeployment(t.Context(), "goes", "Goes", storetest.Actor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, running := map[int64]string{}, map[int64]*ownRunner{}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	look := func() {
+		t.Helper()
+		list, err := s.store.Deployments(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.forgetOwnRunners(list, told, running)
+		for _, r := range s.beginOwnRunners(ctx, a, list, http.DefaultTransport, told) {
+			r.places, running[r.deployment.ID] = newRunPlaces(1), r
+			go r.keepRunning(ctx)
+		}
+	}
+	folder := func(id int64, parts ...string) string {
+		return filepath.Join(append([]string{ownRunnerDir(s.storage, id)}, parts...)...)
+	}
+	keep := func(id int64, with string) {
+		t.Helper()
+		for _, dir := range []string{"cache/x.git", "runs"} {
+			if err := os.MkdirAll(folder(id, dir), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(folder(id, with), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const before, others = 900_001, 900_002
+	keep(before, ownIDFile)
+	keep(others, "lock") // a redoubt runner that stands there
+	look()
+	keep(stays.ID, "cache/x.git/HEAD")
+	keep(goes.ID, "cache/x.git/HEAD")
+	ended := running[goes.ID].ended
+	if err := s.store.DeleteDeployment(t.Context(), goes.ID, storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	look()
+	for id, want := range map[int64]bool{stays.ID: true, goes.ID: false, before: false, others: true} {
+		if _, err := os.Stat(folder(id, "cache/x.git")); (err == nil) != want {
+			t.Errorf("the repositories of %d: %v\n%s", id, err, log)
+		}
+	}
+	if _, known := told[goes.ID]; known || running[goes.ID] != nil || running[stays.ID] == nil {
+		t.Errorf("runners are %v, told is %v", running, told)
+	}
+	stop()
+	<-running[stays.ID].ended
+}
+
+// TestARunnerWhoseTokenIsGoneKeepsNoRepository, and one that the server only turns away does.
+func TestARunnerWhoseTokenIsGoneKeepsNoRepository(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		code   string
+		stays  bool
+	}{
+		"a token that is in force no more":   {401, api.CodeUnauthenticated, false},
+		"a proxy that wants to be signed in": {401, "", true},
+		"a token that may take no runs":      {403, api.CodePermissionDenied, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(c.status)
+				fmt.Fprintf(w, `{"status":%d,"code":%q}`, c.status, c.code)
+			}))
+			defer server.Close()
+			dir := t.TempDir()
+			r, err := runner.New(t.Context(), runner.Config{Client: &api.Client{BaseURL: server.URL, Retries: -1}, Dir: dir, Path: os.Getenv("PATH"), Isolation: runner.IsolateNever, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if err := os.MkdirAll(filepath.Join(dir, "cache", "x.git"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := runAll(t.Context(), []*runner.Runner{r}); err == nil || errors.Is(err, runner.ErrToken) == c.stays {
+				t.Errorf("it ended with: %v", err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "cache", "x.git")); (err == nil) != c.stays {
+				t.Errorf("what it kept: %v", err)
+			}
+		})
 	}
 }

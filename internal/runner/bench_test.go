@@ -155,6 +155,7 @@ type bench struct {
 	end    *api.FinishRunRequest
 	shown  []string // Authorization of what came from the scan
 	lost   bool
+	gone   bool           // the token is in force no more
 	deaf   map[string]int // how often the server does not hear, by what it is told
 	said   bytes.Buffer
 }
@@ -264,6 +265,11 @@ func (b *bench) serve(w http.ResponseWriter, r *http.Request) {
 	if !strings.HasPrefix(r.URL.Path, "/api/runner/") {
 		b.shown = append(b.shown, r.Header.Get("Authorization"))
 		_, _ = w.Write([]byte(`{}`))
+		return
+	}
+	if b.gone {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = w.Write([]byte(`{"status":401,"code":"unauthenticated"}`))
 		return
 	}
 	var answer any

@@ -122,6 +122,22 @@ func (r *Runner) prepare(ctx context.Context) (err error) {
 // Close leaves the folder to another runner. Nothing may be under way.
 func (r *Runner) Close() error { return r.unlock() }
 
+// Forget removes the repositories that are kept for the next runs, and what a run left.
+// Nothing may be under way.
+func (r *Runner) Forget() error {
+	return errors.Join(removeAll(r.cacheDir()), removeAll(r.runsDir()), os.Mkdir(r.cacheDir(), 0o700), os.Mkdir(r.runsDir(), 0o700))
+}
+
+// Remove removes the folder of a runner that is no more, with all repositories in it. It is an
+// error where a runner works there.
+func Remove(dir string) error {
+	unlock, err := lockDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(removeAll(dir), unlock())
+}
+
 // Isolates reports whether scanners are kept from the network and the rest of the disk.
 func (r *Runner) Isolates() bool { return r.sandbox.isolates() }
 
@@ -131,7 +147,12 @@ func (r *Runner) IsolatedBy() string { return r.sandbox.String() }
 func (r *Runner) cacheDir() string { return filepath.Join(r.Dir, "cache") }
 func (r *Runner) runsDir() string  { return filepath.Join(r.Dir, "runs") }
 
-// Run makes runs until the context ends; the one under way is told to be lost then.
+// ErrToken means that the server takes the runner's token no more: it was revoked, has
+// expired, or went with its deployment.
+var ErrToken = errors.New("the server takes this token no more")
+
+// Run makes runs until the context ends; the one under way is told to be lost then. A token that
+// is taken no more is ErrToken.
 func (r *Runner) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		worked, err := r.inTurn(ctx)
@@ -139,8 +160,11 @@ func (r *Runner) Run(ctx context.Context) error {
 			return err
 		}
 		var p *api.Problem
+		if errors.As(err, &p) && p.Code == api.CodeUnauthenticated {
+			return fmt.Errorf("%w: %w", ErrToken, err)
+		}
 		if errors.As(err, &p) && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden) {
-			return fmt.Errorf("the server takes this token no more: %w", err)
+			return fmt.Errorf("the server lets this token take no runs: %w", err)
 		}
 		if err != nil && ctx.Err() == nil {
 			r.Logger.Warn("no run could be taken or told of", "error", err)

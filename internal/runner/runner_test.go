@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -210,6 +211,44 @@ func TestALostRunStops(t *testing.T) {
 	end, _ := b.make(nil)
 	if end.State != "" {
 		t.Errorf("a run that is another's was ended: %+v", end)
+	}
+}
+
+// TestARunWhoseTokenIsGoneStops at once, as the runner does, which then can forget what it kept.
+func TestARunWhoseTokenIsGoneStops(t *testing.T) {
+	b := newBench(t, nil)
+	b.commit("refs/heads/main", b.tree(b.plan("sleep")))
+	time.AfterFunc(2*time.Second, func() {
+		b.mu.Lock()
+		b.gone = true
+		b.mu.Unlock()
+	})
+	if end, _ := b.make(nil); end.State != "" {
+		t.Errorf("the run was ended: %+v", end)
+	}
+	if err := b.runner.Run(t.Context()); !errors.Is(err, ErrToken) {
+		t.Errorf("the runner ended with: %v", err)
+	}
+	kept := func() int {
+		t.Helper()
+		list, err := os.ReadDir(b.runner.cacheDir())
+		b.check(err)
+		return len(list)
+	}
+	if n := kept(); n != 1 {
+		t.Errorf("%d repositories are kept", n)
+	}
+	b.check(b.runner.Forget())
+	if n := kept(); n != 0 {
+		t.Errorf("%d repositories are kept then", n)
+	}
+	if err := Remove(b.runner.Dir); err == nil {
+		t.Error("the folder of a runner is removed while it works there")
+	}
+	b.check(b.runner.Close())
+	b.check(Remove(b.runner.Dir))
+	if _, err := os.Stat(b.runner.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its folder afterwards: %v", err)
 	}
 }
 
