@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
@@ -52,6 +53,9 @@ func (codeHost) Open(_ redoubt.Connection, credential redoubt.HostCredential) (s
 	}
 	return codeHost{}, nil
 }
+
+// Forget implements hosts.Opener.
+func (codeHost) Forget(time.Time) {}
 
 func (h codeHost) Who(context.Context) (scm.Account, error) {
 	return scm.Account{ID: "1", Login: "redoubt-bot"}, h.refuses

@@ -33,7 +33,9 @@ func (k *Keeper) Background(ctx context.Context) {
 	defer asking.Wait()
 	var rounds rounds
 	for {
-		for of, list := range k.byHost(store.Long(ctx)) { // people go first
+		all := k.byHost(store.Long(ctx)) // people go first
+		k.forget(all)
+		for of, list := range all {
 			if rounds.begin(of) {
 				asking.Go(func() {
 					defer rounds.end(of)
@@ -51,6 +53,22 @@ func (k *Keeper) Background(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+// forgetAfter is for how long something is remembered of a connection by which nothing is
+// asked: longer than it takes until one that is there is asked again.
+const forgetAfter = 2 * checkEvery
+
+// forget drops what is in memory of connections that are gone, of deployments that were deleted
+// among them.
+func (k *Keeper) forget(there map[askedHost][]followed) {
+	now := k.Clock()
+	k.Hosts.Forget(now.Add(-forgetAfter))
+	hosts := map[string]bool{}
+	for of := range there {
+		hosts[of.host] = true
+	}
+	k.turns.forget(hosts, now)
 }
 
 // followed is a connection of a deployment.

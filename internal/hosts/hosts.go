@@ -17,9 +17,11 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-// Opener opens the host of a connection; scm.Config does.
+// Opener opens the host of a connection, and forgets those by which nothing was asked since a
+// time; scm.Config does.
 type Opener interface {
 	Open(c redoubt.Connection, credential redoubt.HostCredential) (scm.Host, error)
+	Forget(before time.Time)
 }
 
 // Config is what a keeper is made of.

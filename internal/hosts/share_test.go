@@ -24,6 +24,8 @@ type shared struct {
 	let         chan struct{}
 }
 
+func (shared) Forget(time.Time) {}
+
 func (s shared) Open(c redoubt.Connection, _ redoubt.HostCredential) (scm.Host, error) {
 	if strings.HasPrefix(c.BaseURL, "https://slow") {
 		return slowHost{s.slow, s.let}, nil
@@ -217,6 +219,9 @@ func TestWhatAHostIsAskedHasATimeOfItsOwn(t *testing.T) {
 	if check.IsZero() || !poll.After(check) {
 		t.Errorf("it is asked for its repositories until %v, and for news until %v", check, poll)
 	}
+	w.host.mu.Lock()
+	defer w.host.mu.Unlock()
+	same(t, "forgotten is who asked nothing since", w.host.forgotten, w.now.Add(-2*time.Hour))
 }
 
 // TestAHostThatIsDownIsAskedForADay, ever more seldom, and no attempt is used up.

@@ -3,6 +3,7 @@ package hosts
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/url"
 	"sync"
 	"time"
@@ -74,6 +75,16 @@ func (t *turns) leave(c redoubt.Connection, now time.Time, wait time.Duration) {
 	defer t.mu.Unlock()
 	t.make()
 	t.until[string(c.Credential)] = now.Add(wait)
+}
+
+// forget drops what is known of hosts that nobody has a connection to any more, and of times
+// that are over.
+func (t *turns) forget(there map[string]bool, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.down, func(host string, _ bool) bool { return !there[host] })
+	maps.DeleteFunc(t.waiting, func(host string, _ int) bool { return !there[host] })
+	maps.DeleteFunc(t.until, func(_ string, until time.Time) bool { return !until.After(now) })
 }
 
 // make makes what is counted in.

@@ -55,6 +55,16 @@ func TestHostsThatAreDownLeaveOthersOfTheDeploymentTheirPlace(t *testing.T) {
 	if len(turns.at)+len(turns.by)+len(turns.ofDown) > 0 || turns.down["dead0.example"] || !turns.down["dead4.example"] {
 		t.Errorf("at the end there are %+v", &turns)
 	}
+	turns.leave(at("dead4"), now, time.Minute)
+	turns.waiting["gone.example"] = 1
+	turns.forget(map[string]bool{"dead4.example": true}, now)
+	if len(turns.down) != 1 || len(turns.waiting) != 1 || len(turns.until) != 1 {
+		t.Errorf("once the others have no connection there are %+v", &turns)
+	}
+	turns.forget(nil, now.Add(time.Minute))
+	if len(turns.down)+len(turns.waiting)+len(turns.until) > 0 {
+		t.Errorf("once none has there are %+v", &turns)
+	}
 	turns.down["dead4.example"], turns.ofDown[1] = true, askedOfDown
 	err := turns.take(1, at("dead4"), now, func() error { return nil })
 	if _, is := errors.AsType[job.WaitError](err); !is {

@@ -58,9 +58,16 @@ type fakeHost struct {
 	broken       map[int64]error   // that comments of change requests are answered with
 	permissions  int               // how often it was asked about some
 	replies      []string          // to which comment, and what
+	forgotten    time.Time         // it was to forget who asked nothing since
 }
 
 func (h *fakeHost) Open(redoubt.Connection, redoubt.HostCredential) (scm.Host, error) { return h, nil }
+
+func (h *fakeHost) Forget(before time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.forgotten = before
+}
 
 func (h *fakeHost) Who(context.Context) (scm.Account, error) {
 	return scm.Account{ID: "1", Login: "Bot"}, h.down

@@ -154,6 +154,8 @@ func TestRoundsOfAnAppShareItsToken(t *testing.T) {
 		{"six minutes before it ends", func() { g.now = g.now.Add(54 * time.Minute); round(g.credential) }, 3, "unchanged"},
 		{"five minutes before it ends", func() { g.now = g.now.Add(time.Minute); round(g.credential) }, 4, "unchanged"},
 		{"once it was revoked", func() { g.revoked = true; round(g.credential) }, 5, "unknown unchanged"},
+		{"once those are forgotten who asked nothing for an hour", func() { c.Forget(g.now.Add(-time.Hour)); round(g.credential) }, 5, "unchanged"},
+		{"an hour later, when it is one of them", func() { g.now = g.now.Add(time.Minute); c.Forget(g.now); round(g.credential) }, 6, "told"},
 	} {
 		g.answers = nil
 		step.do()

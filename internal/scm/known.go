@@ -12,9 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
-// Bounds of what is kept of hosts' answers, in bytes.
+// Bounds of what is kept of hosts' answers, in bytes: of all, and of one answer.
 const (
 	maxKnown       = 16 << 20
 	maxKnownAnswer = 512 << 10
@@ -22,12 +23,20 @@ const (
 
 // Known keeps answers of hosts that carry an ETag, so that a question put again costs a host
 // little: GitHub counts no answer that says that nothing changed. Nothing is answered without
-// asking. It is safe for concurrent use.
+// asking. Who has the most of the room makes room, so that nobody loses a fair share of it to
+// others. It is safe for concurrent use.
 type Known struct {
-	mu     sync.Mutex
+	mu   sync.Mutex
+	by   map[asker]*knownBy
+	size int // bytes of all
+}
+
+// knownBy is what one who asks was answered.
+type knownBy struct {
 	of     map[[sha256.Size]byte]*list.Element // by question
 	newest *list.List                          // of knownAnswer; what was asked for last is at the front
-	size   int                                 // bytes of all
+	size   int                                 // bytes
+	asked  time.Time                           // when anything was asked last
 }
 
 // knownAnswer is one that is kept.
@@ -38,14 +47,14 @@ type knownAnswer struct {
 }
 
 // NewKnown makes one that knows nothing.
-func NewKnown() *Known { return &Known{of: map[[sha256.Size]byte]*list.Element{}, newest: list.New()} }
+func NewKnown() *Known { return &Known{by: map[asker]*knownBy{}} }
 
 // asked has a transport, by which one asks, ask whether answers that are known still hold.
-func (k *Known) asked(base http.RoundTripper, who asker) http.RoundTripper {
+func (k *Known) asked(base http.RoundTripper, who asker, clock func() time.Time) http.RoundTripper {
 	if k == nil {
 		return base
 	}
-	return conditional{base, k, who}
+	return conditional{base, k, who, clock}
 }
 
 // shown are the headers in which a credential is.
@@ -56,6 +65,7 @@ type conditional struct {
 	base  http.RoundTripper
 	known *Known
 	who   asker
+	clock func() time.Time
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -63,8 +73,8 @@ func (c conditional) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet {
 		return c.base.RoundTrip(r)
 	}
-	question := c.questionOf(r)
-	before := c.known.find(question)
+	question := questionOf(r)
+	before := c.known.find(c.who, question, c.clock())
 	if before != nil {
 		r = r.Clone(r.Context())
 		r.Header.Set("If-None-Match", before.header.Get("ETag"))
@@ -90,7 +100,7 @@ func (c conditional) keep(question [sha256.Size]byte, asked *url.URL, answer *ht
 		return nil, err
 	}
 	if len(body) <= maxKnownAnswer && !mayGoOn(asked, answer.Header, body) {
-		c.known.put(&knownAnswer{question, answer.Header.Clone(), body})
+		c.known.put(c.who, &knownAnswer{question, answer.Header.Clone(), body}, c.clock())
 	}
 	answer.Body = struct {
 		io.Reader
@@ -122,46 +132,78 @@ func mayGoOn(asked *url.URL, header http.Header, body []byte) bool {
 	return false
 }
 
-// questionOf tells questions apart, also by who asks, and not by what is shown: an app shows
+// questionOf tells questions of one who asks apart, and not by what is shown: an app shows
 // another token each hour.
-func (c conditional) questionOf(r *http.Request) (sum [sha256.Size]byte) {
+func questionOf(r *http.Request) (sum [sha256.Size]byte) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%x %s\n", c.who, r.URL)
+	fmt.Fprintf(h, "%s\n", r.URL)
 	_ = r.Header.WriteSubset(h, shown) // sorted; a hash takes everything
 	h.Sum(sum[:0])
 	return sum
 }
 
-// find returns the answer to a question, nil where none is known.
-func (k *Known) find(question [sha256.Size]byte) *knownAnswer {
+// find returns the answer to a question that somebody asks now, nil where none is known.
+func (k *Known) find(who asker, question [sha256.Size]byte, now time.Time) *knownAnswer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	at, is := k.of[question]
+	one := k.by[who]
+	if one == nil {
+		return nil
+	}
+	one.asked = now
+	at, is := one.of[question]
 	if !is {
 		return nil
 	}
-	k.newest.MoveToFront(at)
+	one.newest.MoveToFront(at)
 	return at.Value.(*knownAnswer)
 }
 
-// put keeps an answer. Those that were not asked for longest make room.
-func (k *Known) put(a *knownAnswer) {
+// put keeps an answer that somebody was given now. Of who has the most by then, those that were
+// not asked for longest make room.
+func (k *Known) put(who asker, a *knownAnswer, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.drop(k.of[a.question])
-	k.of[a.question] = k.newest.PushFront(a)
+	one := k.by[who]
+	if one == nil {
+		one = &knownBy{of: map[[sha256.Size]byte]*list.Element{}, newest: list.New()}
+		k.by[who] = one
+	}
+	one.asked = now
+	k.drop(one, one.of[a.question])
+	one.of[a.question] = one.newest.PushFront(a)
+	one.size += a.weight()
 	for k.size += a.weight(); k.size > maxKnown; {
-		k.drop(k.newest.Back())
+		most := one
+		for _, other := range k.by {
+			if other.size > most.size {
+				most = other
+			}
+		}
+		k.drop(most, most.newest.Back())
 	}
 }
 
-func (k *Known) drop(at *list.Element) {
+func (k *Known) drop(of *knownBy, at *list.Element) {
 	if at == nil {
 		return
 	}
-	a := k.newest.Remove(at).(*knownAnswer)
-	delete(k.of, a.question)
+	a := of.newest.Remove(at).(*knownAnswer)
+	delete(of.of, a.question)
+	of.size -= a.weight()
 	k.size -= a.weight()
+}
+
+// forget drops what is known of those who asked nothing since a time.
+func (k *Known) forget(before time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for who, one := range k.by {
+		if one.asked.Before(before) {
+			k.size -= one.size
+			delete(k.by, who)
+		}
+	}
 }
 
 // weight is about how many bytes an answer takes; headers are bounded by the transport.

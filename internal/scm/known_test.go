@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"testing"
 
@@ -83,6 +84,54 @@ func TestAPageThatComesIsNotHidden(t *testing.T) {
 		list, err := h.ChangeRequests(t.Context(), redoubt.Repository{HostID: "3", FullName: "acme/payments"})
 		equal(t, fmt.Sprint("change requests, of ", requests), err, len(list), requests)
 	}
+}
+
+// TestALargeConnectionLeavesOthersTheirShare of what is kept: its own oldest answers make room.
+func TestALargeConnectionLeavesOthersTheirShare(t *testing.T) {
+	answers := map[string]string{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + path.Base(r.URL.Path)
+		if answers[name] = "told"; r.Header.Get("If-None-Match") != "" {
+			answers[name] = "unchanged"
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		w.Header().Set("ETag", `"1"`)
+		fmt.Fprintf(w, `{"number":%s,"head":{"sha":%q},"base":{"repo":{"id":3}},"body":%q}`, path.Base(r.URL.Path), head, strings.Repeat("x", 400<<10))
+	}))
+	t.Cleanup(s.Close)
+	c := config(loopback)
+	c.Known = scm.NewKnown()
+	ask := func(who string, number int64) string {
+		t.Helper()
+		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: who})
+		if err == nil {
+			_, err = h.ChangeRequest(t.Context(), redoubt.Repository{HostID: "3", FullName: "acme/payments"}, number)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answers[who+fmt.Sprint(number)]
+	}
+	const most = 16 << 20 / (400 << 10)
+	for n := range int64(5) {
+		ask("small", n+1)
+	}
+	for n := range int64(3 * most) {
+		ask("large", n+1)
+	}
+	for n := range int64(5) {
+		equal(t, fmt.Sprint("of the small one ", n+1), nil, ask("small", n+1), "unchanged")
+	}
+	equal(t, "the large one's newest", nil, ask("large", 3*most), "unchanged")
+	equal(t, "its oldest that fits beside the small one", nil, ask("large", 2*most+7), "unchanged")
+	equal(t, "one that made room", nil, ask("large", 2*most-1), "told")
+	for n := range int64(3 * most) {
+		ask("second", n+1)
+	}
+	equal(t, "of the small one in the end", nil, ask("small", 1), "unchanged")
+	equal(t, "the newest of the first that was large", nil, ask("large", 2*most-1), "unchanged")
+	equal(t, "its oldest then", nil, ask("large", 2*most+8), "told")
 }
 
 // TestLongAnswersAreNotKept: they are read whole all the same.

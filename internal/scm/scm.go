@@ -161,6 +161,17 @@ const (
 	maxOpen     = 500 // change requests
 )
 
+// Forget drops what is kept in memory for connections by which nothing was asked since a time,
+// as those that are gone.
+func (c Config) Forget(before time.Time) {
+	if c.Known != nil {
+		c.Known.forget(before)
+	}
+	if c.Tokens != nil {
+		c.Tokens.forget(before)
+	}
+}
+
 // Open returns the host of a connection, which nobody has asked anything yet.
 func (c Config) Open(at redoubt.Connection, credential redoubt.HostCredential) (Host, error) {
 	if local := c.Local && at.Kind == redoubt.HostGit && strings.HasPrefix(at.BaseURL, "file:///"); !local {

@@ -39,6 +39,7 @@ type madeToken struct {
 	text  string
 	made  time.Time
 	until time.Time // when another is to be made
+	asked time.Time // when it was looked for last
 }
 
 // NewTokens makes one that has none.
@@ -49,6 +50,10 @@ func (k *Tokens) find(who asker, now time.Time) (text string, is bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	t, is := k.of[who]
+	if is {
+		t.asked = now
+		k.of[who] = t
+	}
 	return t.text, is && now.Before(t.until)
 }
 
@@ -64,7 +69,18 @@ func (k *Tokens) put(who asker, text string, now, ends time.Time) {
 	if most := now.Add(tokenMost); ends.After(most) {
 		ends = most
 	}
-	k.of[who] = madeToken{text, now, ends.Add(-tokenSpare)}
+	k.of[who] = madeToken{text, now, ends.Add(-tokenSpare), now}
+}
+
+// forget drops those of who asked nothing since a time.
+func (k *Tokens) forget(before time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for who, t := range k.of {
+		if t.asked.Before(before) {
+			delete(k.of, who)
+		}
+	}
 }
 
 // lacks reports whether a host refused what a token may not do that was made a while ago: the
