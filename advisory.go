@@ -67,6 +67,12 @@ type Advised struct {
 	Withdrawn map[int64]bool
 }
 
+// Followed is what became of a ref that was to follow the advisories.
+type Followed struct {
+	Done    bool // false where it waits for the next round
+	Changed int  // findings
+}
+
 // KEV is an entry of the catalogue of vulnerabilities known to be exploited.
 type KEV struct {
 	CVE        string

@@ -30,17 +30,10 @@ func orders(ecosystem string) advisory.Order { return versions.OrderOf(ecosystem
 // publishers give out.
 var advisoriesActor = redoubt.Actor{Kind: "system", Name: redoubt.SourceAdvisories}
 
-// followRef brings the findings of a ref in line with what the advisories say.
-func followRef(ctx context.Context, tx *store.Tx, advised redoubt.Advised) (changed int, err error) {
-	p, err := tx.Project(ctx, advised.ProjectID)
-	if err != nil {
-		return 0, err
-	}
-	sum, err := ingest.Follow(ctx, tx, exemption.ForImport{Store: tx}, p, advised, 0, tx.Now())
-	if err != nil {
-		return 0, err
-	}
-	return len(sum.Items), tx.RefreshScores(ctx, p.ID, advised.Ref)
+// followRefs brings the findings of refs in line with what the advisories say; see
+// ingest.FollowAll.
+func followRefs(ctx context.Context, tx *store.Tx, advised []redoubt.Advised, most int) ([]redoubt.Followed, error) {
+	return ingest.FollowAll(ctx, tx, exemption.ForImport{Store: tx}, advised, tx.Now(), most)
 }
 
 // followProject brings the findings of all refs of a project in line with what
@@ -58,11 +51,11 @@ func followProject(ctx context.Context, tx *store.Tx, library *advisory.Library,
 		if err != nil {
 			return changed, err
 		}
-		n, err := followRef(ctx, tx, advised)
+		followed, err := followRefs(ctx, tx, []redoubt.Advised{advised}, 1)
 		if err != nil {
 			return changed, err
 		}
-		changed += n
+		changed += followed[0].Changed
 	}
 	return changed, nil
 }
@@ -80,7 +73,7 @@ func matchDeployments(ctx context.Context, st *store.Store, library *advisory.Li
 		Update: func(ctx context.Context, id int64, fn func(context.Context, *store.Tx) error) error {
 			return st.Update(ctx, id, advisoriesActor, fn)
 		},
-		Follow: followRef,
+		Follow: followRefs,
 	}
 	var failed []error
 	for _, d := range all {

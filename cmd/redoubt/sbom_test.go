@@ -100,10 +100,11 @@ func (p *player) vulnerable(t *testing.T, project string) (list []string) {
 		if err != nil {
 			return err
 		}
-		subjects, err := tx.Subjects(ctx, found.ID, found.Primary())
+		lists, err := tx.Subjects(ctx, []redoubt.ProjectRef{{ProjectID: found.ID, Ref: found.Primary()}})
 		if err != nil {
 			return err
 		}
+		subjects := lists[0]
 		groups, err := tx.AdvisoryGroupsNamed(ctx, namesOf(subjects))
 		if err != nil {
 			return err

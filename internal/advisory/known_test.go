@@ -28,6 +28,8 @@ type shelf struct {
 	wanted   []string // the packages whose records were asked for last
 }
 
+func (s *shelf) Ahead(context.Context, func(context.Context)) {}
+
 func (s *shelf) AdvisoryVersion(context.Context) (int64, error) { return s.version, nil }
 
 func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string][]redoubt.AdvisoryGroup, error) {
@@ -53,13 +55,13 @@ func (s *shelf) Scores(_ context.Context, cves []string) (map[string]redoubt.EPS
 	return s.scores, nil
 }
 
-func (s *shelf) Holdings(_ context.Context, _ int64, _ string, packages []int64) ([]redoubt.Holding, error) {
+func (s *shelf) Holdings(_ context.Context, refs []redoubt.ProjectRef, packages []int64) ([][]redoubt.Holding, error) {
 	s.packages = packages
-	return s.holdings, nil
+	return slices.Repeat([][]redoubt.Holding{s.holdings}, len(refs)), nil
 }
 
-func (s *shelf) Subjects(context.Context, int64, string) ([]redoubt.Subject, error) {
-	return s.subjects, nil
+func (s *shelf) Subjects(_ context.Context, refs []redoubt.ProjectRef) ([][]redoubt.Subject, error) {
+	return slices.Repeat([][]redoubt.Subject{s.subjects}, len(refs)), nil
 }
 
 // stored is a record as a store would have it.

@@ -38,7 +38,7 @@ func (l *Library) For(s Store) func(ctx context.Context, projectID int64, ref st
 	}
 	return func(ctx context.Context, projectID int64, ref string, stated []redoubt.Holding) (redoubt.Advised, error) {
 		if stated != nil {
-			return l.match(ctx, s, projectID, ref, nil, stated)
+			return first(l.match(ctx, s, []redoubt.ProjectRef{{ProjectID: projectID, Ref: ref}}, nil, [][]redoubt.Holding{stated}))
 		}
 		return l.Match(ctx, s, projectID, ref, nil)
 	}

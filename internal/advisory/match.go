@@ -12,6 +12,9 @@ import (
 
 // Store is what matching needs of one transaction of one deployment.
 type Store interface {
+	// Ahead announces the reads that fn makes, which come next: a store that is far
+	// away answers them at once. What they return in fn means nothing.
+	Ahead(ctx context.Context, fn func(context.Context))
 	// AdvisoryVersion grows whenever advisories changed.
 	AdvisoryVersion(ctx context.Context) (int64, error)
 	// AdvisoryGroups returns the groups of the packages' records, of each all
@@ -19,12 +22,12 @@ type Store interface {
 	AdvisoryGroups(ctx context.Context, packages []string) (map[string][]redoubt.AdvisoryGroup, error)
 	// Scores returns the EPSS scores of those CVEs that have one.
 	Scores(ctx context.Context, cves []string) (map[string]redoubt.EPSS, error)
-	// Holdings returns the lockfiles in force on a ref; of their dependencies
-	// only those of the packages, by id, unless packages is nil.
-	Holdings(ctx context.Context, projectID int64, ref string, packages []int64) ([]redoubt.Holding, error)
-	// Subjects returns what the supply-chain findings of a ref are about,
+	// Holdings returns the lockfiles in force on each of the refs; of their
+	// dependencies only those of the packages, by id, unless packages is nil.
+	Holdings(ctx context.Context, refs []redoubt.ProjectRef, packages []int64) ([][]redoubt.Holding, error)
+	// Subjects returns what the supply-chain findings of each of the refs are about,
 	// oldest first.
-	Subjects(ctx context.Context, projectID int64, ref string) ([]redoubt.Subject, error)
+	Subjects(ctx context.Context, refs []redoubt.ProjectRef) ([][]redoubt.Subject, error)
 }
 
 // Scope restricts a match to some packages. Nil is all.
@@ -39,29 +42,59 @@ func (s *Scope) has(key string) bool { return s == nil || s.Keys[key] }
 // answer is for ingest.Follow. It breaks off with the context's error when that
 // ends.
 func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref string, scope *Scope) (redoubt.Advised, error) {
+	return first(l.MatchAll(ctx, s, []redoubt.ProjectRef{{ProjectID: projectID, Ref: ref}}, scope))
+}
+
+// MatchAll is Match of several refs, which are read together.
+func (l *Library) MatchAll(ctx context.Context, s Store, refs []redoubt.ProjectRef, scope *Scope) ([]redoubt.Advised, error) {
 	var ids []int64
 	if scope != nil {
 		ids = append([]int64{}, scope.IDs...)
 	}
-	holdings, err := s.Holdings(ctx, projectID, ref, ids)
+	if len(refs) > 1 { // what is announced is kept: of one ref it may be much
+		s.Ahead(ctx, func(ctx context.Context) {
+			_, _ = s.Holdings(ctx, refs, ids)
+			_, _ = s.Subjects(ctx, refs)
+			_, _ = s.AdvisoryVersion(ctx)
+		})
+	}
+	holdings, err := s.Holdings(ctx, refs, ids)
+	if err != nil {
+		return nil, err
+	}
+	return l.match(ctx, s, refs, scope, holdings)
+}
+
+func first(list []redoubt.Advised, err error) (redoubt.Advised, error) {
 	if err != nil {
 		return redoubt.Advised{}, err
 	}
-	return l.match(ctx, s, projectID, ref, scope, holdings)
+	return list[0], nil
 }
 
-// match is Match of what these lockfiles hold.
-func (l *Library) match(ctx context.Context, s Store, projectID int64, ref string, scope *Scope, holdings []redoubt.Holding) (redoubt.Advised, error) {
-	out := redoubt.Advised{ProjectID: projectID, Ref: ref, News: scope != nil, Held: map[int64]bool{}, Withdrawn: map[int64]bool{}}
-	subjects, err := s.Subjects(ctx, projectID, ref)
+// match is MatchAll where the refs have these lockfiles.
+func (l *Library) match(ctx context.Context, s Store, refs []redoubt.ProjectRef, scope *Scope, holdings [][]redoubt.Holding) ([]redoubt.Advised, error) {
+	subjects, err := s.Subjects(ctx, refs)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	view, err := l.view(ctx, s, packagesOf(holdings))
 	if err != nil {
-		return out, fmt.Errorf("read the advisories: %w", err)
+		return nil, fmt.Errorf("read the advisories: %w", err)
 	}
-	m := matcher{view: view, subjects: byLockfilePackage(subjects), held: map[lockfilePackage]map[string]bool{}}
+	list := make([]redoubt.Advised, len(refs))
+	for i, at := range refs {
+		if list[i], err = view.match(ctx, at, scope, holdings[i], subjects[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, score(ctx, s, list)
+}
+
+// match tells what is known of what a ref holds, but for the scores.
+func (v view) match(ctx context.Context, at redoubt.ProjectRef, scope *Scope, holdings []redoubt.Holding, subjects []redoubt.Subject) (redoubt.Advised, error) {
+	out := redoubt.Advised{ProjectID: at.ProjectID, Ref: at.Ref, News: scope != nil, Held: map[int64]bool{}, Withdrawn: map[int64]bool{}}
+	m := matcher{view: v, subjects: byLockfilePackage(subjects), held: map[lockfilePackage]map[string]bool{}}
 	for _, f := range subjects {
 		if f.Source == redoubt.SourceAdvisories {
 			m.held[lockfilePackage{f.Lockfile, purl.Key(f.Ecosystem, f.Package)}] = map[string]bool{}
@@ -83,19 +116,19 @@ func (l *Library) match(ctx context.Context, s Store, projectID int64, ref strin
 	for _, f := range subjects {
 		if key := purl.Key(f.Ecosystem, f.Package); f.Source == redoubt.SourceAdvisories && scope.has(key) {
 			out.Held[f.FindingID] = m.held[lockfilePackage{f.Lockfile, key}][f.Version]
-			if p := view[key]; p != nil && p.withdrawn[f.Group] {
+			if p := v[key]; p != nil && p.withdrawn[f.Group] {
 				out.Withdrawn[f.FindingID] = true
 			}
 		}
 	}
-	return out, m.score(ctx, s)
+	return out, nil
 }
 
 // packagesOf lists the packages of lockfiles, each once.
-func packagesOf(holdings []redoubt.Holding) []string {
+func packagesOf(holdings [][]redoubt.Holding) []string {
 	seen := map[string]bool{}
 	var out []string
-	for _, h := range holdings {
+	for _, h := range slices.Concat(holdings...) {
 		for i := range h.Dependencies {
 			if key := purl.Key(h.Dependencies[i].Ecosystem, h.Dependencies[i].Name); !seen[key] {
 				seen[key] = true
@@ -213,22 +246,27 @@ func (m *matcher) twins(match *redoubt.Match) (out []redoubt.Subject) {
 }
 
 // score adds the EPSS scores: of several CVEs the highest.
-func (m *matcher) score(ctx context.Context, s Store) error {
-	var cves []string
-	for i := range m.matches {
-		cves = append(cves, cvesOf(m.matches[i].IDs)...)
+func score(ctx context.Context, s Store, list []redoubt.Advised) error {
+	of := map[*redoubt.Match][]string{}
+	var all []string
+	for _, advised := range list {
+		for i := range advised.Matches {
+			m := &advised.Matches[i]
+			of[m] = cvesOf(m.IDs)
+			all = append(all, of[m]...)
+		}
 	}
-	if len(cves) == 0 {
+	if len(all) == 0 {
 		return nil
 	}
-	slices.Sort(cves)
-	scores, err := s.Scores(ctx, slices.Compact(cves))
+	slices.Sort(all)
+	scores, err := s.Scores(ctx, slices.Compact(all))
 	if err != nil {
 		return fmt.Errorf("read the EPSS scores: %w", err)
 	}
-	for i := range m.matches {
-		for _, cve := range cvesOf(m.matches[i].IDs) {
-			d := &m.matches[i].Dependency
+	for m, cves := range of {
+		for _, cve := range cves {
+			d := &m.Dependency
 			if score, ok := scores[cve]; ok && (d.EPSS == nil || score.Score > d.EPSS.Score) {
 				d.EPSS = &score
 			}

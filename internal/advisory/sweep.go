@@ -33,8 +33,12 @@ type SweepTx interface {
 	SaveAdvisoryMatch(ctx context.Context, p redoubt.AdvisoryProgress, lease time.Duration) error
 	// AuditFollowed leaves in the trail that findings of a ref follow a version.
 	AuditFollowed(at redoubt.ProjectRef, version int64, findings int)
-	// RefreshScores brings the EPSS scores of all findings up to date.
-	RefreshScores(ctx context.Context, projectID int64, ref string) error
+	// RefSizes tells of each ref how many rows its findings and dependencies are, or
+	// more; of findings it counts so many.
+	RefSizes(ctx context.Context, refs []redoubt.ProjectRef, some int) ([]int, error)
+	// RefreshScores brings the EPSS scores of findings on the refs up to date, or of all
+	// where refs is nil.
+	RefreshScores(ctx context.Context, refs []redoubt.ProjectRef) error
 }
 
 // Sweep has deployments follow the advisories: what changed is matched on every
@@ -45,19 +49,13 @@ type Sweep[T SweepTx] struct {
 	Library *Library
 	// Update runs fn in a transaction of the deployment.
 	Update func(ctx context.Context, deploymentID int64, fn func(context.Context, T) error) error
-	// Follow brings findings in line with a match, and returns how many changed.
-	Follow func(ctx context.Context, tx T, advised redoubt.Advised) (changed int, err error)
+	// Follow brings findings in line with matches, and tells what became of each. The
+	// first is done; others may wait: behind one of their project that changed, and
+	// behind the one with which most findings changed.
+	Follow func(ctx context.Context, tx T, advised []redoubt.Advised, most int) ([]redoubt.Followed, error)
 	// Progress hears of every ref that is done. It may be nil.
 	Progress func(done, of int)
 }
-
-// sweepRefs and sweepChanges bound one transaction, for which the deployment's other
-// writers wait: it ends after so many refs, or with the ref that made so many findings
-// change. Alone a ref costs mostly the wait for the disk.
-const (
-	sweepRefs    = 16
-	sweepChanges = 500
-)
 
 // sweepLease is how long a deployment stays with a worker that says nothing.
 const sweepLease = time.Minute
@@ -102,27 +100,15 @@ func (s *Sweep[T]) run(ctx context.Context, id int64, p *redoubt.AdvisoryProgres
 		if err != nil {
 			return fmt.Errorf("find what the advisories touch: %w", err)
 		}
-		for left := refs; len(left) > 0; {
-			n, changed, err := s.some(ctx, id, p, left, scope, sweepRefs)
-			if err != nil && n > 0 && ctx.Err() == nil {
-				n, changed, err = s.some(ctx, id, p, left, scope, n) // those before the one that fails
-			}
-			if err != nil {
-				return fmt.Errorf("match %s of project %d: %w", left[n].Ref, left[n].ProjectID, err)
-			}
-			left = left[n:]
-			done.Refs += n
-			done.Changed += changed
-			if s.Progress != nil {
-				s.Progress(len(refs)-len(left), len(refs))
-			}
+		if err := s.all(ctx, id, p, refs, scope, done); err != nil {
+			return err
 		}
 	}
 	stale := p.Scores != scores
 	p.Version, p.After, p.Scores = p.Target, redoubt.ProjectRef{}, scores
 	return s.Update(ctx, id, func(ctx context.Context, tx T) error {
 		if stale {
-			if err := tx.RefreshScores(ctx, 0, ""); err != nil {
+			if err := tx.RefreshScores(ctx, nil); err != nil {
 				return err
 			}
 		}
@@ -130,19 +116,44 @@ func (s *Sweep[T]) run(ctx context.Context, id int64, p *redoubt.AdvisoryProgres
 	})
 }
 
-// some matches the first refs, most of them at most, in one transaction, and returns how
-// many these were and how many findings changed. With an error nothing is kept,
-// and n is the place of the ref that failed.
-func (s *Sweep[T]) some(ctx context.Context, id int64, p *redoubt.AdvisoryProgress, refs []redoubt.ProjectRef, scope *Scope, most int) (n, changed int, err error) {
+// all matches the refs, some in a transaction: as many as the one before tells that are to
+// be done. Where that fails they are read one by one, to keep those before the one that fails.
+func (s *Sweep[T]) all(ctx context.Context, id int64, p *redoubt.AdvisoryProgress, refs []redoubt.ProjectRef, scope *Scope, done *SweepResult) error {
+	fit := sweepRefs
+	for left := refs; len(left) > 0; {
+		n, changed, err := s.some(ctx, id, p, left[:min(fit, len(left))], scope, fit)
+		if err != nil && ctx.Err() == nil {
+			n, changed, err = s.some(ctx, id, p, left[:min(fit, len(left))], scope, 1)
+		}
+		if err != nil && n > 0 && ctx.Err() == nil {
+			n, changed, err = s.some(ctx, id, p, left[:n], scope, 1)
+		}
+		if err != nil {
+			return fmt.Errorf("match %s of project %d: %w", left[n].Ref, left[n].ProjectID, err)
+		}
+		left = left[n:]
+		done.Refs += n
+		done.Changed += changed
+		fit = min(sweepRefs, max(1, n*sweepChanges/max(1, changed)))
+		if s.Progress != nil {
+			s.Progress(len(refs)-len(left), len(refs))
+		}
+	}
+	return nil
+}
+
+// some matches the first of refs in one transaction, so many together at most, and returns
+// how many these were and how many findings changed. With an error nothing is kept, and n
+// is the place of the ref that failed, or of the first of those that were read with it.
+func (s *Sweep[T]) some(ctx context.Context, id int64, p *redoubt.AdvisoryProgress, refs []redoubt.ProjectRef, scope *Scope, together int) (n, changed int, err error) {
 	next, matched := *p, false
 	err = s.Update(ctx, id, func(ctx context.Context, tx T) error {
-		for n < min(most, len(refs)) && changed < sweepChanges {
-			c, err := s.ref(ctx, tx, refs[n], scope, p.Target)
-			if err != nil {
-				return err
-			}
-			changed += c
-			n++
+		t, err := newTurn(ctx, tx, refs)
+		for places := t.next(together); err == nil && len(places) > 0; places = t.next(together) {
+			err = s.round(ctx, tx, t, places, scope, p.Target)
+		}
+		if n, changed = t.through(), t.changed; err != nil {
+			return err
 		}
 		next.After, matched = refs[n-1], true
 		return tx.SaveAdvisoryMatch(ctx, next, sweepLease)
@@ -185,18 +196,4 @@ func (s *Sweep[T]) plan(ctx context.Context, id int64, p redoubt.AdvisoryProgres
 		return err
 	})
 	return scope, refs, err
-}
-
-// ref matches one ref with a version of the advisories, and returns how many findings
-// changed.
-func (s *Sweep[T]) ref(ctx context.Context, tx T, at redoubt.ProjectRef, scope *Scope, version int64) (int, error) {
-	advised, err := s.Library.Match(ctx, tx, at.ProjectID, at.Ref, scope)
-	if err != nil {
-		return 0, err
-	}
-	changed, err := s.Follow(ctx, tx, advised)
-	if err == nil && changed > 0 {
-		tx.AuditFollowed(at, version, changed)
-	}
-	return changed, err
 }

@@ -15,10 +15,13 @@ import (
 // swept is a deployment with refs that hold nothing, and what its sweep does.
 type swept struct {
 	refs     int
+	each     int                      // refs of a project, 0 for one
+	size     int                      // rows of a ref
 	progress redoubt.AdvisoryProgress // as kept
 	lease    time.Duration
 	followed []int64 // projects, as kept
 	sizes    []int   // of the transactions that matched refs, as kept
+	together []int   // how many refs were read together, in order
 	audited  int
 }
 
@@ -41,22 +44,28 @@ type sweptTx struct {
 }
 
 func (t *sweptTx) HoldingRefs(context.Context, []int64) (refs []redoubt.ProjectRef, err error) {
+	each := max(t.of.each, 1)
 	for i := range t.of.refs {
-		refs = append(refs, redoubt.ProjectRef{ProjectID: int64(i + 1), Ref: "refs/heads/main"})
+		refs = append(refs, redoubt.ProjectRef{ProjectID: int64(i/each + 1), Ref: []string{"refs/heads/main", "refs/heads/next", "refs/heads/third"}[i%each]})
 	}
 	return refs, nil
 }
 
-func (t *sweptTx) Holdings(context.Context, int64, string, []int64) ([]redoubt.Holding, error) {
-	return nil, nil
+func (t *sweptTx) RefSizes(_ context.Context, refs []redoubt.ProjectRef, _ int) ([]int, error) {
+	return slices.Repeat([]int{t.of.size}, len(refs)), nil
 }
 
-func (t *sweptTx) Subjects(context.Context, int64, string) ([]redoubt.Subject, error) {
-	return nil, nil
+func (t *sweptTx) Holdings(_ context.Context, refs []redoubt.ProjectRef, _ []int64) ([][]redoubt.Holding, error) {
+	return make([][]redoubt.Holding, len(refs)), nil
 }
-func (t *sweptTx) AdvisoryVersion(context.Context) (int64, error)           { return 1, nil }
-func (t *sweptTx) RefreshScores(context.Context, int64, string) error       { return nil }
-func (t *sweptTx) AuditFollowed(_ redoubt.ProjectRef, _ int64, changed int) { t.audited += changed }
+
+func (t *sweptTx) Subjects(_ context.Context, refs []redoubt.ProjectRef) ([][]redoubt.Subject, error) {
+	return make([][]redoubt.Subject, len(refs)), nil
+}
+func (t *sweptTx) Ahead(context.Context, func(context.Context))              {}
+func (t *sweptTx) AdvisoryVersion(context.Context) (int64, error)            { return 1, nil }
+func (t *sweptTx) RefreshScores(context.Context, []redoubt.ProjectRef) error { return nil }
+func (t *sweptTx) AuditFollowed(_ redoubt.ProjectRef, _ int64, changed int)  { t.audited += changed }
 
 func (t *sweptTx) SaveAdvisoryMatch(_ context.Context, p redoubt.AdvisoryProgress, lease time.Duration) error {
 	t.saved, t.lease = &p, lease
@@ -88,15 +97,35 @@ func (s *swept) run(changes int, fails func(project int64) bool, commit func() e
 			}
 			return nil
 		},
-		Follow: func(_ context.Context, tx *sweptTx, advised redoubt.Advised) (int, error) {
-			if fails(advised.ProjectID) {
-				return 0, errSweep
-			}
-			tx.followed = append(tx.followed, advised.ProjectID)
-			return changes, nil
+		Follow: func(_ context.Context, tx *sweptTx, advised []redoubt.Advised, most int) ([]redoubt.Followed, error) {
+			return s.follow(tx, advised, most, changes, fails)
 		},
 	}
 	return sweep.Deployment(context.Background(), 1)
+}
+
+// follow is what FollowAll of ingest does: refs of a project wait behind one that changes,
+// and all behind the one with which most findings changed.
+func (s *swept) follow(tx *sweptTx, advised []redoubt.Advised, most, changes int, fails func(project int64) bool) ([]redoubt.Followed, error) {
+	out := make([]redoubt.Followed, len(advised))
+	moved, total := map[int64]bool{}, 0
+	s.together = append(s.together, len(advised))
+	for i, a := range advised {
+		if fails(a.ProjectID) {
+			return nil, errSweep
+		}
+		if total >= most {
+			break
+		}
+		total += changes
+		if moved[a.ProjectID] {
+			continue
+		}
+		moved[a.ProjectID] = changes > 0
+		tx.followed = append(tx.followed, a.ProjectID)
+		out[i] = redoubt.Followed{Done: true, Changed: changes}
+	}
+	return out, nil
 }
 
 func works(int64) bool { return false }
@@ -111,6 +140,43 @@ func TestSweepsTakeSomeRefsInATransaction(t *testing.T) {
 		}
 		if !slices.Equal(s.sizes, want) || s.progress != (redoubt.AdvisoryProgress{Version: 1, Target: 1, Scores: 1}) || s.lease != 0 {
 			t.Errorf("%d changes a ref: transactions of %v, want %v; kept %+v for %v", changes, s.sizes, want, s.progress, s.lease)
+		}
+	}
+}
+
+// Refs of a project wait for each other where they change, and are done in the same
+// transaction all the same.
+func TestRefsOfAProjectThatChangeWait(t *testing.T) {
+	three := func(n int) (out []int64) {
+		for i := range n {
+			out = append(out, int64(i/3+1))
+		}
+		return out
+	}
+	for changes, want := range map[int]struct{ sizes, together []int }{
+		0: {[]int{16, 2}, []int{16, 2}},
+		1: {[]int{16, 2}, []int{16, 5, 5, 2, 1}},
+		// 500 are enough: the three of the first project, and two of the second.
+		100: {[]int{5, 5, 5, 3}, []int{16, 1, 1, 11, 5, 1, 1, 5, 1, 1, 1, 3, 1, 1}},
+	} {
+		s := &swept{refs: 18, each: 3}
+		done, err := s.run(changes, works, nil)
+		slices.Sort(s.followed)
+		if err != nil || done.Refs != 18 || done.Changed != 18*changes || !slices.Equal(s.followed, three(18)) {
+			t.Errorf("%d changes a ref: %+v %v, followed %v", changes, done, err, s.followed)
+		}
+		if !slices.Equal(s.sizes, want.sizes) || !slices.Equal(s.together, want.together) {
+			t.Errorf("%d changes a ref: transactions of %v, want %v; read together %v, want %v", changes, s.sizes, want.sizes, s.together, want.together)
+		}
+	}
+}
+
+// What is read at once is bounded: a ref with many rows is read alone.
+func TestRefsWithManyRowsAreReadAlone(t *testing.T) {
+	for size, want := range map[int][]int{3_125: {16, 4}, 3_126: {15, 1, 4}, 25_000: slices.Repeat([]int{2}, 10), 1 << 40: slices.Repeat([]int{1}, 20)} {
+		s := &swept{refs: 20, size: size}
+		if done, err := s.run(1, works, nil); err != nil || done.Refs != 20 || !slices.Equal(s.together, want) || !slices.Equal(s.sizes, []int{16, 4}) {
+			t.Errorf("%d rows: %+v %v, read together %v, want %v; transactions of %v", size, done, err, s.together, want, s.sizes)
 		}
 	}
 }

@@ -122,6 +122,8 @@ type shelf struct {
 	holdings []redoubt.Holding
 }
 
+func (s *shelf) Ahead(context.Context, func(context.Context)) {}
+
 func (s *shelf) AdvisoryVersion(context.Context) (int64, error) { return 1, nil }
 
 func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string][]redoubt.AdvisoryGroup, error) {
@@ -136,11 +138,13 @@ func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string
 
 func (s *shelf) Scores(context.Context, []string) (map[string]redoubt.EPSS, error) { return nil, nil }
 
-func (s *shelf) Holdings(context.Context, int64, string, []int64) ([]redoubt.Holding, error) {
-	return s.holdings, nil
+func (s *shelf) Holdings(context.Context, []redoubt.ProjectRef, []int64) ([][]redoubt.Holding, error) {
+	return [][]redoubt.Holding{s.holdings}, nil
 }
 
-func (s *shelf) Subjects(context.Context, int64, string) ([]redoubt.Subject, error) { return nil, nil }
+func (s *shelf) Subjects(context.Context, []redoubt.ProjectRef) ([][]redoubt.Subject, error) {
+	return make([][]redoubt.Subject, 1), nil
+}
 
 func benchMatch(b *testing.B) {
 	g := newGenerator()

@@ -93,13 +93,8 @@ func newFollowed(b *testing.B, engine string) *followed {
 			defer func() { f.longest = max(f.longest, time.Since(began)) }()
 			return f.store.Update(ctx, id, storetest.Actor, fn)
 		},
-		Follow: func(ctx context.Context, tx *store.Tx, advised redoubt.Advised) (int, error) {
-			p, err := tx.Project(ctx, advised.ProjectID)
-			if err != nil {
-				return 0, err
-			}
-			sum, err := ingest.Follow(ctx, tx, exemption.ForImport{Store: tx}, p, advised, 0, tx.Now())
-			return len(sum.Items), err
+		Follow: func(ctx context.Context, tx *store.Tx, advised []redoubt.Advised, most int) ([]redoubt.Followed, error) {
+			return ingest.FollowAll(ctx, tx, exemption.ForImport{Store: tx}, advised, tx.Now(), most)
 		},
 	}
 	return f

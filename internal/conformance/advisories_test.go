@@ -77,16 +77,8 @@ func (s *site) sweep(t testing.TB) {
 		Update: func(ctx context.Context, id int64, fn func(context.Context, *store.Tx) error) error {
 			return s.store.Update(ctx, id, storetest.Actor, fn)
 		},
-		Follow: func(ctx context.Context, tx *store.Tx, advised redoubt.Advised) (int, error) {
-			p, err := tx.Project(ctx, advised.ProjectID)
-			if err != nil {
-				return 0, err
-			}
-			sum, err := ingest.Follow(ctx, tx, exemption.ForImport{Store: tx}, p, advised, 0, tx.Now())
-			if err != nil {
-				return 0, err
-			}
-			return len(sum.Items), tx.RefreshScores(ctx, p.ID, advised.Ref)
+		Follow: func(ctx context.Context, tx *store.Tx, advised []redoubt.Advised, most int) ([]redoubt.Followed, error) {
+			return ingest.FollowAll(ctx, tx, exemption.ForImport{Store: tx}, advised, tx.Now(), most)
 		},
 	}
 	all, err := s.store.Deployments(t.Context())

@@ -7,12 +7,8 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// recordAccount keeps what a scan reported and what it did not look at. What the
-// advisories change without an upload is no scan.
+// recordAccount keeps what a scan reported and what it did not look at.
 func recordAccount(ctx context.Context, s Store, u *Upload, scanID int64, refused redoubt.Refusals, reported []int64) error {
-	if u == nil {
-		return nil
-	}
 	slices.Sort(reported)
 	a := redoubt.ScanAccount{ScanID: scanID, Reported: slices.Compact(reported), Gaps: gaps(u, refused)}
 	a.AllGaps = len(a.Gaps) + refused.MoreRefused

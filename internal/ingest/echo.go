@@ -38,10 +38,11 @@ func (a *application) separateEchoes(ctx context.Context, sightings []Sighting) 
 	if !a.repeatsOurs() || len(sightings) == 0 {
 		return sightings, nil, nil
 	}
-	subjects, err := a.s.Subjects(ctx, a.project.ID, a.scan.Ref)
+	lists, err := a.s.Subjects(ctx, []redoubt.ProjectRef{{ProjectID: a.project.ID, Ref: a.scan.Ref}})
 	if err != nil {
 		return nil, nil, err
 	}
+	subjects := lists[0]
 	by := map[affectedPackage][]redoubt.Subject{}
 	for i := range subjects {
 		at := affectedBy(&subjects[i])

@@ -29,72 +29,39 @@ func Follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project
 // follow is Follow while a source only repeats what others say (semantics §15): none of
 // its findings stands for a match.
 func follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project, advised redoubt.Advised, scanID int64, at time.Time, repeating string) (Summary, error) {
-	sum := Summary{ProjectID: project.ID, Project: project.Name, Ref: advised.Ref, Source: redoubt.SourceAdvisories, ScanID: scanID, Outcome: redoubt.ScanApplied}
-	f := follower{Advised: advised, s: s, project: project, repeating: repeating}
-	rows, err := s.Findings(ctx, project.ID, advised.Ref, redoubt.SourceAdvisories)
-	if err != nil || len(rows)+len(advised.Matches) == 0 {
-		return sum, err
+	f := newFollower(s, project, advised, scanID, at)
+	f.repeating = repeating
+	all := followers{f}
+	err := all.plan(ctx, s)
+	if err == nil {
+		err = all.write(ctx, s, ex)
 	}
-	rows = f.concerned(rows)
-	if err := f.observeMatches(ctx); err != nil {
-		return sum, err
-	}
-	stored, err := f.load(ctx, rows)
-	if err != nil {
-		return sum, err
-	}
-	if stored.beside, err = f.loadBeside(ctx, stored, rows); err != nil {
-		return sum, err
-	}
-	a := application{s: s, exemptions: ex, project: project, sum: &sum}
-	f.plan = planner{lineages: newJoiner(stored), beside: stored.beside, handedOver: map[int64]bool{}, reopened: map[int64]bool{}, Facts: Facts{
-		ProjectID: project.ID, Ref: advised.Ref, Primary: project.Primary(), Source: redoubt.SourceAdvisories, ScanID: scanID, Scope: f.scope(), At: at, Now: s.Now(),
+	return f.sum, err
+}
+
+func newFollower(s Store, project redoubt.Project, advised redoubt.Advised, scanID int64, at time.Time) *follower {
+	f := &follower{Advised: advised, s: s, project: project}
+	f.sum = Summary{ProjectID: project.ID, Project: project.Name, Ref: advised.Ref, Source: redoubt.SourceAdvisories, ScanID: scanID, Outcome: redoubt.ScanApplied}
+	f.plan = planner{handedOver: map[int64]bool{}, reopened: map[int64]bool{}, Facts: Facts{
+		ProjectID: project.ID, Ref: advised.Ref, Primary: project.Primary(), Source: redoubt.SourceAdvisories, ScanID: scanID, At: at, Now: s.Now(),
 		Links: NewLinks(project.URL, "", advised.Ref),
 	}}
-	if f.plan.RuleIDs, err = f.rules(ctx); err != nil {
-		return sum, err
+	return f
+}
+
+// decide plans what follows, of what was read.
+func (f *follower) decide(ctx context.Context, ruleIDs map[*redoubt.Rule]int64) (err error) {
+	f.plan.lineages, f.plan.beside = newJoiner(f.stored), f.stored.beside
+	f.plan.RuleIDs, f.plan.Scope = ruleIDs, f.scope()
+	if f.stored.Findings, err = f.uniteLineages(ctx, f.rows); err != nil {
+		return err
 	}
-	if stored.Findings, err = f.uniteLineages(ctx, rows); err != nil {
-		return sum, err
-	}
-	f.plan.run(stored, f.uncoveredSightings())
+	f.plan.run(f.stored, f.uncoveredSightings())
 	if f.plan.err != nil {
-		return sum, fmt.Errorf("plan what follows from the advisories: %w", f.plan.err)
+		return fmt.Errorf("plan what follows from the advisories: %w", f.plan.err)
 	}
 	f.attributeToScans()
-	if err := f.explainRemovals(stored.Findings); err != nil {
-		return sum, err
-	}
-	if err := a.write(ctx, f.plan.changes); err != nil {
-		return sum, err
-	}
-	return sum, unlessEmptyMap(ctx, f.supplements(), s.Supplement)
-}
-
-// supplements are what the advisories know, for the findings of scanners that stand
-// for theirs.
-func (f *follower) supplements() map[int64]redoubt.Supplement {
-	out := map[int64]redoubt.Supplement{}
-	for i := range f.Matches {
-		m := &f.Matches[i]
-		known := redoubt.Supplement{Fixes: m.Dependency.Fixes}
-		if !m.Dependency.Unrated {
-			known.Severity = m.Severity
-		}
-		for _, t := range f.twins(i) {
-			if live(t.State) && t.Source != f.repeating && len(known.Fixes)+int(known.Severity) > 0 {
-				out[t.FindingID] = known
-			}
-		}
-	}
-	return out
-}
-
-func unlessEmptyMap[V any](ctx context.Context, by map[int64]V, store func(context.Context, map[int64]V) error) error {
-	if len(by) == 0 {
-		return nil
-	}
-	return store(ctx, by)
+	return f.explainRemovals(f.stored.Findings)
 }
 
 // followAdvisories asks the advisories where the upload can have changed their answer:
@@ -116,7 +83,7 @@ func (a *application) followAdvisories(ctx context.Context, before []redoubt.Fin
 	if a.sum.Followed = &sum; err != nil {
 		return err
 	}
-	return a.s.RefreshScores(ctx, a.project.ID, a.scan.Ref)
+	return a.s.RefreshScores(ctx, []redoubt.ProjectRef{{ProjectID: a.project.ID, Ref: a.scan.Ref}})
 }
 
 // follower is one ref on its way to what the advisories say of it.
@@ -132,6 +99,11 @@ type follower struct {
 	sightings []Sighting                           // one for each match
 	covered   map[redoubt.Identity]redoubt.Subject // the finding of a scanner that stands for the match
 	scans     map[redoubt.Identity]int64           // that brought the lockfile
+
+	asked  bool              // whether there is a match, or a finding of the advisories
+	rows   []redoubt.Finding // of the advisories on the ref, those that are concerned
+	stored Stored
+	sum    Summary
 }
 
 // observeMatches makes a sighting of each match. It breaks off when the context
@@ -195,61 +167,6 @@ func (f *follower) twins(i int) []redoubt.Subject {
 func (d *digester) advised(m *redoubt.Match, group int64) redoubt.Identity {
 	hash := d.start("advised 1").num(group).str(m.Dependency.Lockfile, m.Package).sum()
 	return redoubt.Identity{Kind: redoubt.IdentityDependency, Hash: hash}
-}
-
-// load reads the lineages of all that the plan may join.
-func (f *follower) load(ctx context.Context, rows []redoubt.Finding) (stored Stored, err error) {
-	var d digester
-	var ids []redoubt.Identity
-	var lineages []int64
-	for i := range f.Matches {
-		m := &f.Matches[i]
-		for _, group := range append([]int64{m.Group}, m.Former...) {
-			ids = append(ids, d.advised(m, group))
-		}
-		for _, t := range f.twins(i) {
-			lineages = append(lineages, t.LineageID)
-		}
-	}
-	if len(ids) > 0 {
-		if stored.Known, err = f.s.LineagesOf(ctx, f.project.ID, ids); err != nil {
-			return stored, err
-		}
-	}
-	if stored.Known == nil {
-		stored.Known = map[redoubt.Identity]redoubt.Lineage{}
-	}
-	for i := range rows {
-		lineages = append(lineages, rows[i].LineageID)
-	}
-	slices.Sort(lineages)
-	if lineages = slices.Compact(lineages); len(lineages) > 0 {
-		stored.Lineages, err = f.s.Lineages(ctx, lineages)
-	}
-	return stored, err
-}
-
-// rules stores the rules of the matches.
-func (f *follower) rules(ctx context.Context) (map[*redoubt.Rule]int64, error) {
-	out := map[*redoubt.Rule]int64{}
-	var rules []*redoubt.Rule
-	for i := range f.Matches {
-		if r := f.Matches[i].Rule; out[r] == 0 {
-			out[r] = -1
-			rules = append(rules, r)
-		}
-	}
-	if len(rules) == 0 {
-		return out, nil
-	}
-	ids, err := f.s.PutRules(ctx, rules)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range rules {
-		out[r] = ids[i]
-	}
-	return out, nil
 }
 
 // scope judges the findings that no match stands for any more. The lockfiles in

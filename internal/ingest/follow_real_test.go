@@ -98,17 +98,31 @@ func (f *followed) sweep() error { return f.sweepOf(nil) }
 
 // sweepOf has all refs follow what is said of some packages; nil is all.
 func (f *followed) sweepOf(packages map[string]bool) error {
-	for _, ref := range f.refs() {
-		advised, err := f.advised(context.Background(), f.projects[0].ID, ref, nil)
+	for left := f.refs(); len(left) > 0; {
+		list := make([]redoubt.Advised, len(left))
+		for i, ref := range left {
+			var err error
+			if list[i], err = f.advised(context.Background(), f.projects[0].ID, ref, nil); err != nil {
+				return err
+			}
+			if packages != nil {
+				f.restrict(&list[i], packages)
+			}
+		}
+		done, err := FollowAll(context.Background(), f, f, list, f.clock, 1+len(f.clocks)%4)
 		if err != nil {
 			return err
 		}
-		if packages != nil {
-			f.restrict(&advised, packages)
+		var waits []string
+		for i := range done {
+			if !done[i].Done {
+				waits = append(waits, left[i])
+			}
 		}
-		if _, err := Follow(context.Background(), f, f, f.projects[0], advised, 0, f.clock); err != nil {
-			return err
+		if len(waits) == len(left) {
+			return errors.New("all refs wait")
 		}
+		left = waits
 	}
 	return nil
 }

@@ -12,8 +12,10 @@ import (
 // loadBeside reads what stands beside what the matches may join or have to part:
 // of lineages that may come to have several findings on the ref, and of those that
 // a match and what scanners say of it are in.
-func (f *follower) loadBeside(ctx context.Context, stored Stored, rows []redoubt.Finding) (b beside, err error) {
+func (f *follower) loadBeside(ctx context.Context) (err error) {
 	var d digester
+	stored, rows := f.stored, f.rows
+	b := &f.stored.beside
 	count, lineages, matched, fresh := map[int64]int{}, map[int64]bool{}, map[redoubt.Identity]bool{}, map[int64]bool{}
 	at := make(map[redoubt.Identity]int64, len(rows))
 	for i := range rows {
@@ -55,7 +57,7 @@ func (f *follower) loadBeside(ctx context.Context, stored Stored, rows []redoubt
 	}
 	if len(lineages) > 0 {
 		if b.live, err = f.s.LiveOfLineages(ctx, f.project.ID, sortedKeys(lineages)); err != nil {
-			return b, err
+			return err
 		}
 		for lineage := range lineages {
 			if _, some := b.live[lineage]; !some {
@@ -64,7 +66,7 @@ func (f *follower) loadBeside(ctx context.Context, stored Stored, rows []redoubt
 		}
 	}
 	b.linked = stored.Known
-	return b, nil
+	return nil
 }
 
 // uniteLineages makes one lineage of what each match stands for: its finding, those of

@@ -164,12 +164,14 @@ func (m *memory) Findings(_ context.Context, projectID int64, ref, source string
 	return out, nil
 }
 
-func (m *memory) Subjects(_ context.Context, projectID int64, ref string) (out []redoubt.Subject, _ error) {
+func (m *memory) Subjects(_ context.Context, refs []redoubt.ProjectRef) ([][]redoubt.Subject, error) {
+	out := make([][]redoubt.Subject, len(refs))
 	for _, id := range slices.Sorted(maps.Keys(m.rows)) {
-		if f := m.rows[id]; f.ProjectID == projectID && f.Ref == ref && f.Subject != nil {
+		f := m.rows[id]
+		if at := slices.Index(refs, redoubt.ProjectRef{ProjectID: f.ProjectID, Ref: f.Ref}); at >= 0 && f.Subject != nil {
 			s := *f.Subject
 			s.FindingID, s.LineageID, s.Source, s.Rule, s.State, s.ChangedAt = f.ID, f.LineageID, f.Source, f.RuleName, f.State, f.StateUpdatedAt
-			out = append(out, s)
+			out[at] = append(out[at], s)
 		}
 	}
 	return out, nil
@@ -418,7 +420,7 @@ func (m *memory) PutVEX(_ context.Context, d redoubt.VEXDocument) (redoubt.VEXRe
 
 func (m *memory) Reevaluate(context.Context, []int64) error { return nil }
 
-func (m *memory) RefreshScores(context.Context, int64, string) error { return nil }
+func (m *memory) RefreshScores(context.Context, []redoubt.ProjectRef) error { return nil }
 
 func (m *memory) PutInventory(_ context.Context, s redoubt.InventoryStatement) (added, removed int, _ error) {
 	key := s.Ref + " " + s.Inventory.Lockfile

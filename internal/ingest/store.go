@@ -53,9 +53,9 @@ type Store interface {
 	FindingBodies(ctx context.Context, ids []int64) (map[int64]redoubt.FindingWrite, error)
 	// LineagesOf finds the lineages that hold the identities, in the project.
 	LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error)
-	// Subjects returns what the supply-chain findings of a ref are about, in any
-	// state, oldest first.
-	Subjects(ctx context.Context, projectID int64, ref string) ([]redoubt.Subject, error)
+	// Subjects returns what the supply-chain findings of each of the refs are about, in
+	// any state, oldest first.
+	Subjects(ctx context.Context, refs []redoubt.ProjectRef) ([][]redoubt.Subject, error)
 	// AdvisoryGroupsNamed finds the groups of vulnerabilities by their names, in
 	// upper case; unknown ones are not in the answer.
 	AdvisoryGroupsNamed(ctx context.Context, names []string) (map[string]int64, error)
@@ -104,9 +104,9 @@ type Store interface {
 	// UpdateTriage writes the triage of the lineages and its trail.
 	UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error
 
-	// RefreshScores writes the EPSS scores of what the ref's supply-chain
-	// findings are about to their lineages, where they changed (semantics §14).
-	RefreshScores(ctx context.Context, projectID int64, ref string) error
+	// RefreshScores writes the EPSS scores of what supply-chain findings on the refs are
+	// about to their lineages, where they changed (semantics §14).
+	RefreshScores(ctx context.Context, refs []redoubt.ProjectRef) error
 
 	// Supplement tells findings, by id, what they do not tell themselves.
 	Supplement(ctx context.Context, known map[int64]redoubt.Supplement) error

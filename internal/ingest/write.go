@@ -8,44 +8,83 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// write stores the changes and sums them up. Merged lineages come first, so
-// that what follows hangs on those that stay.
+// write stores the changes and sums them up.
 func (a *application) write(ctx context.Context, c Changes) error {
-	if err := a.number(ctx, &c); err != nil {
+	part := &portion{a.project.ID, a.sum, c}
+	a.s.Ahead(ctx, func(ctx context.Context) { _, _ = a.s.Project(ctx, a.project.ID) }) // as ScanApplied does
+	if err := writeAll(ctx, a.s, a.exemptions, []*portion{part}); err != nil {
+		return err
+	}
+	return recordAccount(ctx, a.s, a.upload, a.scan.ID, a.sum.Refusals, part.Reported)
+}
+
+// portion is what changes of one project and source, on one ref.
+type portion struct {
+	projectID int64
+	sum       *Summary
+	Changes
+}
+
+// gather lists what all have of something.
+func gather[T any](parts []*portion, of func(*portion) []T) (all []T) {
+	if len(parts) == 1 {
+		return of(parts[0])
+	}
+	for _, p := range parts {
+		all = append(all, of(p)...)
+	}
+	return all
+}
+
+func updated(p *portion) []redoubt.FindingWrite { return p.Updated }
+
+// writeAll stores the changes of refs that share no lineage, and sums them up. Merged
+// lineages come first, so that what follows hangs on those that stay.
+func writeAll(ctx context.Context, s Store, ex Exemptions, parts []*portion) error {
+	if err := number(ctx, s, parts); err != nil {
 		return err
 	}
 	steps := []func() error{
-		func() error { return unlessEmpty(ctx, c.Merges, a.s.MergeLineages) },
-		func() error { return unlessEmpty(ctx, c.Lineages, a.s.AddLineages) },
 		func() error {
-			if len(c.Links) == 0 {
-				return nil
-			}
-			return a.s.AddIdentities(ctx, a.project.ID, c.Links)
-		},
-		func() error { return unlessEmpty(ctx, c.Updated, a.s.UpdateFindings) },
-		func() error { return unlessEmpty(ctx, c.Added, a.s.AddFindings) },
-		func() error { return unlessEmpty(ctx, c.copies(), a.s.PartTickets) },
-		func() error { return unlessEmpty(ctx, c.Events, a.s.AddEvents) },
-		func() error { return unlessEmpty(ctx, c.Triage, a.s.UpdateTriage) },
-		func() error {
-			a.s.Ahead(ctx, func(ctx context.Context) { _, _ = a.s.Project(ctx, a.project.ID) }) // as ScanApplied does
-			return a.exemptions.Reevaluate(ctx, c.lineages())
+			return unlessEmpty(ctx, gather(parts, func(p *portion) []redoubt.LineageMerge { return p.Merges }), s.MergeLineages)
 		},
 		func() error {
-			if a.upload == nil {
-				return nil // the advisories follow: no scan reported anything
-			}
-			return recordAccount(ctx, a.s, a.upload, a.scan.ID, a.sum.Refusals, c.Reported)
+			return unlessEmpty(ctx, gather(parts, func(p *portion) []redoubt.Lineage { return p.Lineages }), s.AddLineages)
 		},
+		func() error { return addIdentities(ctx, s, parts) },
+		func() error { return unlessEmpty(ctx, gather(parts, updated), s.UpdateFindings) },
+		func() error {
+			return unlessEmpty(ctx, gather(parts, func(p *portion) []redoubt.FindingWrite { return p.Added }), s.AddFindings)
+		},
+		func() error { return unlessEmpty(ctx, gather(parts, (*portion).copies), s.PartTickets) },
+		func() error {
+			return unlessEmpty(ctx, gather(parts, func(p *portion) []redoubt.FindingEvent { return p.Events }), s.AddEvents)
+		},
+		func() error {
+			return unlessEmpty(ctx, gather(parts, func(p *portion) []redoubt.TriageEvent { return p.Triage }), s.UpdateTriage)
+		},
+		func() error { return ex.Reevaluate(ctx, gather(parts, (*portion).lineages)) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
 		}
 	}
-	a.sum.Unchanged = c.Unchanged
-	a.sum.count(c.Items)
+	for _, p := range parts {
+		p.sum.Unchanged = p.Unchanged
+		p.sum.count(p.Items)
+	}
+	return nil
+}
+
+func addIdentities(ctx context.Context, s Store, parts []*portion) error {
+	for _, p := range parts {
+		if len(p.Links) > 0 {
+			if err := s.AddIdentities(ctx, p.projectID, p.Links); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -75,24 +114,40 @@ func unlessEmpty[T any](ctx context.Context, list []T, store func(context.Contex
 }
 
 // number gives new findings and lineages their ids.
-func (a *application) number(ctx context.Context, c *Changes) (err error) {
-	var lineages, ids []int64
-	a.s.Ahead(ctx, func(ctx context.Context) {
-		_, _ = a.s.NewLineageIDs(ctx, len(c.Lineages))
-		_ = a.s.UpdateFindings(ctx, c.Updated)
-		_ = a.s.PartTickets(ctx, c.copies())
-		_ = a.s.AddEvents(ctx, make([]redoubt.FindingEvent, len(c.Events)+len(c.Precedents)))
+func number(ctx context.Context, s Store, parts []*portion) (err error) {
+	var added, started, events int
+	for _, p := range parts {
+		added, started, events = added+len(p.Added), started+len(p.Lineages), events+len(p.Events)+len(p.Precedents)
+	}
+	s.Ahead(ctx, func(ctx context.Context) {
+		_, _ = s.NewLineageIDs(ctx, started)
+		_ = s.UpdateFindings(ctx, gather(parts, updated))
+		_ = s.PartTickets(ctx, gather(parts, (*portion).copies))
+		_ = s.AddEvents(ctx, make([]redoubt.FindingEvent, events))
 	})
-	if len(c.Added) > 0 {
-		if ids, err = a.s.NewFindingIDs(ctx, len(c.Added)); err != nil {
+	var lineages, ids []int64
+	if added > 0 {
+		if ids, err = s.NewFindingIDs(ctx, added); err != nil {
 			return err
 		}
 	}
-	if len(c.Lineages) > 0 {
-		if lineages, err = a.s.NewLineageIDs(ctx, len(c.Lineages)); err != nil {
+	if started > 0 {
+		if lineages, err = s.NewLineageIDs(ctx, started); err != nil {
 			return err
 		}
 	}
+	for _, p := range parts {
+		n, m := len(p.Added), len(p.Lineages)
+		if err := p.number(ids[:n], lineages[:m]); err != nil {
+			return err
+		}
+		ids, lineages = ids[n:], lineages[m:]
+	}
+	return nil
+}
+
+// number gives what is new its ids: of findings, and of lineages.
+func (c *Changes) number(ids, lineages []int64) error {
 	started := 0
 	start := func(f *redoubt.Finding) {
 		if f.LineageID == 0 {

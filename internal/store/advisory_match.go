@@ -11,35 +11,72 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// Holdings returns the lockfiles in force on a ref, by path; of their
+// ofRefs asks about refs one after the other. A database that is far away is asked about
+// all of them in one round trip.
+func (tx *Tx) ofRefs(ctx context.Context, refs []redoubt.ProjectRef, ask func(ctx context.Context, i int, at redoubt.ProjectRef) error) error {
+	if len(refs) > 1 {
+		tx.Ahead(ctx, func(ctx context.Context) {
+			for i, at := range refs {
+				_ = ask(ctx, i, at) // an error is told below
+			}
+		})
+	}
+	for i, at := range refs {
+		if err := ask(ctx, i, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RefSizes tells of each ref how many rows its findings and the dependencies in its
+// lockfiles are, or more: what following the advisories there reads at most. No more than
+// some findings of a ref are counted.
+func (tx *Tx) RefSizes(ctx context.Context, refs []redoubt.ProjectRef, some int) ([]int, error) {
+	sizes := make([]int, len(refs))
+	return sizes, tx.ofRefs(ctx, refs, func(ctx context.Context, i int, at redoubt.ProjectRef) error {
+		return each(ctx, tx, func(r row) error { return r.Scan(&sizes[i]) }, `
+			SELECT CAST((SELECT COUNT(*) FROM (SELECT 1 FROM finding WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 LIMIT $4) AS counted)
+				+ COALESCE((SELECT SUM(c.last_id - c.first_id + 1) FROM inventory i
+				JOIN inventory_content c ON c.deployment_id = i.deployment_id AND c.inventory_id = i.id
+				WHERE i.deployment_id = $1 AND i.project_id = $2 AND i.ref = $3), 0) AS BIGINT)`, at.ProjectID, at.Ref, some)
+	})
+}
+
+// Holdings returns the lockfiles in force on each of the refs, by path; of their
 // dependencies only those of the packages, by id, unless packages is nil.
-func (tx *Tx) Holdings(ctx context.Context, projectID int64, ref string, packages []int64) ([]redoubt.Holding, error) {
-	at := map[int64]int{}
-	list := []redoubt.Holding{}
+func (tx *Tx) Holdings(ctx context.Context, refs []redoubt.ProjectRef, packages []int64) ([][]redoubt.Holding, error) {
+	type place struct{ ref, lockfile int }
+	at := map[int64]place{}
+	lists := make([][]redoubt.Holding, len(refs))
 	tx.expectHistory(ctx)
-	err := each(ctx, tx, func(r row) error {
-		var id int64
-		var h redoubt.Holding
-		err := r.Scan(&id, &h.Lockfile, &h.ScanID, &h.Commit)
-		at[id] = len(list)
-		list = append(list, h)
-		return err
-	}, `SELECT id, lockfile, scan_id, commit_hash FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3
-		ORDER BY lockfile`+tx.session.engine.byBytes, projectID, ref)
-	if err != nil || len(list) == 0 {
-		return list, err
+	err := tx.ofRefs(ctx, refs, func(ctx context.Context, i int, of redoubt.ProjectRef) error {
+		lists[i] = []redoubt.Holding{}
+		return each(ctx, tx, func(r row) error {
+			var id int64
+			var h redoubt.Holding
+			err := r.Scan(&id, &h.Lockfile, &h.ScanID, &h.Commit)
+			at[id] = place{i, len(lists[i])}
+			lists[i] = append(lists[i], h)
+			return err
+		}, `SELECT id, lockfile, scan_id, commit_hash FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3
+			ORDER BY lockfile`+tx.session.engine.byBytes, of.ProjectID, of.Ref)
+	})
+	if err != nil || len(at) == 0 {
+		return lists, err
 	}
 	rows, names, err := tx.heldRows(ctx, slices.Sorted(maps.Keys(at)), packages)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range rows {
-		h, n := &list[at[r.inventory]], names[r.version]
+		to, n := at[r.inventory], names[r.version]
+		h := &lists[to.ref][to.lockfile]
 		h.Dependencies = append(h.Dependencies, redoubt.Dependency{
 			Ecosystem: n.ecosystem, Name: n.name, Version: n.version, Transitivity: r.transitivity, Line: r.line,
 		})
 	}
-	return list, nil
+	return lists, nil
 }
 
 // heldRows reads the rows of inventories, and the names of their versions; see Holdings
@@ -95,29 +132,42 @@ func (tx *Tx) heldRowsBy(ctx context.Context, column string, ids []int64) ([]dep
 	}, `SELECT inventory_id, package_version_id, transitivity, line FROM dependency WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// Subjects returns what the supply-chain findings of a ref are about, in any
+// Subjects returns what the supply-chain findings of each of the refs are about, in any
 // state, oldest first.
-func (tx *Tx) Subjects(ctx context.Context, projectID int64, ref string) ([]redoubt.Subject, error) {
+func (tx *Tx) Subjects(ctx context.Context, refs []redoubt.ProjectRef) ([][]redoubt.Subject, error) {
 	// In two steps: of a join either engine may come to read the subjects of all refs.
-	of := map[int64]redoubt.Subject{}
-	err := each(ctx, tx, func(r row) error {
-		var s redoubt.Subject
-		err := r.Scan(&s.FindingID, &s.LineageID, &s.Source, &s.Rule, &s.State, instant(&s.ChangedAt))
-		of[s.FindingID] = s
-		return err
-	}, `SELECT id, lineage_id, source, rule_name, state, state_updated_at FROM finding WHERE deployment_id = $1 AND project_id = $2 AND ref = $3`, projectID, ref)
+	type found struct {
+		redoubt.Subject
+		ref int
+	}
+	of := map[int64]found{}
+	lists := make([][]redoubt.Subject, len(refs))
+	err := tx.ofRefs(ctx, refs, func(ctx context.Context, i int, at redoubt.ProjectRef) error {
+		lists[i] = []redoubt.Subject{}
+		return each(ctx, tx, func(r row) error {
+			s := found{ref: i}
+			err := r.Scan(&s.FindingID, &s.LineageID, &s.Source, &s.Rule, &s.State, instant(&s.ChangedAt))
+			of[s.FindingID] = s
+			return err
+		}, `SELECT id, lineage_id, source, rule_name, state, state_updated_at FROM finding WHERE deployment_id = $1 AND project_id = $2 AND ref = $3`,
+			at.ProjectID, at.Ref)
+	})
 	if err != nil || len(of) == 0 {
-		return []redoubt.Subject{}, err
+		return lists, err
 	}
 	in, arg := tx.in("finding_id", 2, slices.Sorted(maps.Keys(of)))
-	list, err := many(ctx, tx, func(r row) (s redoubt.Subject, err error) {
-		err = r.Scan(&s.FindingID, &s.Lockfile, &s.Ecosystem, &s.Package, &s.Version, &s.Vulnerability, &s.Group)
+	err = each(ctx, tx, func(r row) error {
+		var s redoubt.Subject
+		err := r.Scan(&s.FindingID, &s.Lockfile, &s.Ecosystem, &s.Package, &s.Version, &s.Vulnerability, &s.Group)
 		f := of[s.FindingID]
 		s.LineageID, s.Source, s.Rule, s.State, s.ChangedAt = f.LineageID, f.Source, f.Rule, f.State, f.ChangedAt
-		return s, err
+		lists[f.ref] = append(lists[f.ref], s)
+		return err
 	}, `SELECT finding_id, lockfile, ecosystem, package, version, vulnerability, group_id FROM finding_subject WHERE deployment_id = $1 AND `+in, arg)
-	slices.SortFunc(list, func(a, b redoubt.Subject) int { return cmp.Compare(a.FindingID, b.FindingID) })
-	return list, err
+	for _, list := range lists {
+		slices.SortFunc(list, func(a, b redoubt.Subject) int { return cmp.Compare(a.FindingID, b.FindingID) })
+	}
+	return lists, err
 }
 
 // writeSubjects writes what findings are about, where it was told anew.

@@ -95,14 +95,19 @@ func (q *session) moveScores(ctx context.Context) error {
 // RefreshScores writes the EPSS scores of what supply-chain findings are about
 // to their lineages, and whether it is known to be exploited, where that
 // changed, and touches nothing else of them (semantics §14). Of several CVEs of
-// one vulnerability the highest score counts. Ref empty means all of the
-// deployment.
-func (tx *Tx) RefreshScores(ctx context.Context, projectID int64, ref string) error {
-	s := scoring{tx: tx, best: map[int64]redoubt.EPSS{}, exploited: map[int64]bool{}}
-	if ref != "" {
-		s.where, s.args = ` AND f.project_id = $2 AND f.ref = $3`, []any{projectID, ref}
+// one vulnerability the highest score counts. Where refs is nil it is all findings of
+// the deployment.
+func (tx *Tx) RefreshScores(ctx context.Context, refs []redoubt.ProjectRef) error {
+	s := scoring{tx: tx, about: map[vulnerability][]int64{}, best: map[int64]redoubt.EPSS{}, exploited: map[int64]bool{}}
+	find := s.findAll
+	if refs != nil {
+		find = func(ctx context.Context) error { return s.findOn(ctx, refs) }
 	}
-	if err := s.read(ctx); err != nil {
+	err := find(ctx)
+	if err == nil {
+		err = s.read(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("read the scores of findings: %w", err)
 	}
 	return s.write(ctx)
@@ -111,40 +116,73 @@ func (tx *Tx) RefreshScores(ctx context.Context, projectID int64, ref string) er
 // scoring gathers what scores say of lineages.
 type scoring struct {
 	tx        *Tx
-	where     string
-	args      []any
+	about     map[vulnerability][]int64 // lineages
 	best      map[int64]redoubt.EPSS
 	exploited map[int64]bool // false: no longer
 }
 
-const scoringFrom = ` FROM finding_subject s JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id `
+// isMarked is the condition that a lineage is known to be exploited.
+const isMarked = ` AND l.annotations_json LIKE '%"known_exploited":true%'`
 
-// scoringOf is the tenant's part of each of the statements.
-const scoringOf = ` WHERE s.deployment_id = $1`
+// findAll finds what all findings of the deployment are about, and what is marked.
+func (s *scoring) findAll(ctx context.Context) error {
+	const subjects = ` FROM finding_subject s JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id `
+	err := each(ctx, s.tx, s.mark, `SELECT DISTINCT f.lineage_id`+subjects+`
+		JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id WHERE s.deployment_id = $1`+isMarked)
+	if err != nil {
+		return err
+	}
+	return each(ctx, s.tx, func(r row) error {
+		var lineage, group int64
+		var name string
+		err := r.Scan(&lineage, &name, &group)
+		v := vulnerabilityOf(name, group)
+		s.about[v] = append(s.about[v], lineage)
+		return err
+	}, `SELECT DISTINCT f.lineage_id, s.vulnerability, s.group_id`+subjects+` WHERE s.deployment_id = $1`)
+}
+
+// findOn is findAll of some refs.
+func (s *scoring) findOn(ctx context.Context, refs []redoubt.ProjectRef) error {
+	lists, err := s.tx.Subjects(ctx, refs)
+	if err != nil {
+		return err
+	}
+	of := map[int64]bool{}
+	for _, subject := range slices.Concat(lists...) {
+		v := vulnerabilityOf(subject.Vulnerability, subject.Group)
+		s.about[v] = append(s.about[v], subject.LineageID)
+		of[subject.LineageID] = true
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	in, arg := s.tx.in("l.id", 2, slices.Sorted(maps.Keys(of)))
+	return each(ctx, s.tx, s.mark, `SELECT l.id FROM lineage l WHERE l.deployment_id = $1 AND `+in+isMarked, arg)
+}
+
+func (s *scoring) mark(r row) error {
+	lineage, err := scalar[int64](r)
+	s.exploited[lineage] = false
+	return err
+}
 
 // read asks by what scanners call a vulnerability, and by all names that the
 // advisories have of it.
 func (s *scoring) read(ctx context.Context) error {
-	marked := func(r row) error {
-		lineage, err := scalar[int64](r)
-		s.exploited[lineage] = false
-		return err
+	if len(s.about) == 0 {
+		return nil
 	}
-	err := each(ctx, s.tx, marked, `SELECT DISTINCT f.lineage_id`+scoringFrom+`
-		JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id`+scoringOf+s.where+` AND l.annotations_json LIKE '%"known_exploited":true%'`, s.args...)
+	s.tx.Ahead(ctx, func(ctx context.Context) {
+		_, _ = s.tx.scoresOf(ctx, s.about)
+		_, _ = s.tx.exploitedOf(ctx, s.about)
+	})
+	scores, err := s.tx.scoresOf(ctx, s.about)
 	if err != nil {
 		return err
 	}
-	about, err := s.about(ctx)
-	if err != nil {
-		return err
-	}
-	scores, err := s.tx.scoresOf(ctx, about)
-	if err != nil {
-		return err
-	}
-	exploited, err := s.tx.exploitedOf(ctx, about)
-	for v, lineages := range about {
+	exploited, err := s.tx.exploitedOf(ctx, s.about)
+	for v, lineages := range s.about {
 		e, scored := scores[v]
 		for _, lineage := range lineages {
 			if known, is := s.best[lineage]; scored && (!is || known.Score < e.Score) {
@@ -156,19 +194,6 @@ func (s *scoring) read(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// about reads what the findings are about, and the lineages by it.
-func (s *scoring) about(ctx context.Context) (map[vulnerability][]int64, error) {
-	about := map[vulnerability][]int64{}
-	return about, each(ctx, s.tx, func(r row) error {
-		var lineage, group int64
-		var name string
-		err := r.Scan(&lineage, &name, &group)
-		v := vulnerabilityOf(name, group)
-		about[v] = append(about[v], lineage)
-		return err
-	}, `SELECT DISTINCT f.lineage_id, s.vulnerability, s.group_id`+scoringFrom+scoringOf+s.where, s.args...)
 }
 
 // write changes the lineages of which something else is known.

@@ -180,74 +180,6 @@ func TestAdvisoryGroupsAreTheComponents(t *testing.T) {
 	})
 }
 
-func TestHoldingsAreWhatIsInForce(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		d := newTenant(t, s)
-		p := d.project("acme/shop")
-		d.state(statement(p, "b.lock", dep("npm", "lodash", "1.0.0"), dep("npm", "axios", "1.0.0")))
-		first := statement(p, "a.lock", dep("npm", "lodash", "2.0.0"))
-		first.Commit, first.ScanID = "abc", 7
-		d.state(first)
-		other := statement(p, "a.lock", dep("npm", "axios", "3.0.0"))
-		other.Ref = "refs/heads/dev"
-		d.state(other)
-		d.view(func(ctx context.Context, tx *store.Tx) error {
-			all, err := tx.Holdings(ctx, p.ID, main, nil)
-			d.check(err)
-			if len(all) != 2 || all[0].Lockfile != "a.lock" || all[0].Commit != "abc" || all[0].ScanID != 7 || len(all[0].Dependencies) != 1 || len(all[1].Dependencies) != 2 {
-				t.Errorf("%+v", all)
-			}
-			var lodash []int64
-			d.check(tx.EachPackage(ctx, func(id int64, ecosystem, name string) {
-				if ecosystem+"/"+name == "npm/lodash" {
-					lodash = append(lodash, id)
-				}
-			}))
-			some, err := tx.Holdings(ctx, p.ID, main, lodash)
-			d.check(err)
-			if len(some) != 2 || len(some[1].Dependencies) != 1 || some[1].Dependencies[0].Version != "1.0.0" {
-				t.Errorf("%+v", some)
-			}
-			refs, err := tx.HoldingRefs(ctx, nil)
-			same(t, "refs", refs, []redoubt.ProjectRef{{ProjectID: p.ID, Ref: "refs/heads/dev"}, {ProjectID: p.ID, Ref: main}})
-			d.check(err)
-			refs, err = tx.HoldingRefs(ctx, lodash)
-			same(t, "refs with lodash", refs, []redoubt.ProjectRef{{ProjectID: p.ID, Ref: main}})
-			return err
-		})
-	})
-}
-
-// What a transaction states is held in the answers it gets from then on.
-func TestHoldingsOfATransactionThatStatesMore(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		d := newTenant(t, s)
-		p := d.project("acme/shop")
-		d.state(statement(p, "a.lock", dep("npm", "lodash", "1.0.0"), dep("npm", "axios", "1.0.0")))
-		d.update(func(ctx context.Context, tx *store.Tx) error {
-			var lodash []int64
-			d.check(tx.EachPackage(ctx, func(id int64, _, name string) {
-				if name == "lodash" {
-					lodash = append(lodash, id)
-				}
-			}))
-			for version := range 3 {
-				held, err := tx.Holdings(ctx, p.ID, main, lodash)
-				if want := fmt.Sprint(version+1, ".0.0"); err != nil || len(held) != 1 || len(held[0].Dependencies) != 1 || held[0].Dependencies[0].Version != want {
-					t.Fatalf("want lodash %s: %+v %v", want, held, err)
-				}
-				if none, err := tx.Holdings(ctx, p.ID, main, []int64{}); err != nil || len(none) != 1 || len(none[0].Dependencies) != 0 {
-					t.Errorf("of no package: %+v %v", none, err)
-				}
-				next := statement(p, "a.lock", dep("npm", "lodash", fmt.Sprint(version+2, ".0.0")), dep("npm", "axios", "1.0.0"))
-				_, _, err = tx.PutInventory(ctx, next)
-				d.check(err)
-			}
-			return nil
-		})
-	})
-}
-
 func TestOneWorkerFollowsAtATime(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -292,10 +224,12 @@ func TestScoresReachTheLineagesOfWhatTheyAreAbout(t *testing.T) {
 		}
 		scores(redoubt.EPSSScore{CVE: "CVE-2021-0001", EPSS: redoubt.EPSS{Score: 0.1}}, redoubt.EPSSScore{CVE: "CVE-2021-0002", EPSS: redoubt.EPSS{Score: 0.7, Percentile: 0.9}},
 			redoubt.EPSSScore{CVE: "CVE-2021-0003", EPSS: redoubt.EPSS{Score: 0.3}})
-		refresh := func(ctx context.Context, tx *store.Tx) error { return tx.RefreshScores(ctx, p.ID, main) }
+		refresh := func(ctx context.Context, tx *store.Tx) error {
+			return tx.RefreshScores(ctx, []redoubt.ProjectRef{{ProjectID: p.ID, Ref: main}})
+		}
 		d.update(refresh)
 		d.silently("the same scores", refresh)
-		d.silently("the whole deployment", func(ctx context.Context, tx *store.Tx) error { return tx.RefreshScores(ctx, 0, "") })
+		d.silently("the whole deployment", func(ctx context.Context, tx *store.Tx) error { return tx.RefreshScores(ctx, nil) })
 		d.check(s.PutExploited(t.Context(), []redoubt.KEV{{CVE: "CVE-2021-0002"}, {CVE: "CVE-2021-0003"}}))
 		d.update(refresh)
 		d.silently("the same catalogue", refresh)

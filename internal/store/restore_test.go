@@ -82,7 +82,7 @@ func (d tenant) names(p redoubt.Project) (pages, holdings, filtered []string) {
 	pages = text(d.dependencies(redoubt.DependencyFilter{}))
 	filtered = text(d.dependencies(redoubt.DependencyFilter{Name: "b-"}))
 	d.view(func(ctx context.Context, tx *store.Tx) error {
-		held, err := tx.Holdings(ctx, p.ID, "refs/heads/main", nil)
+		held, err := heldOn(ctx, tx, p.ID, "refs/heads/main", nil)
 		for _, h := range held {
 			holdings = append(holdings, text(h.Dependencies)...)
 		}
@@ -121,7 +121,7 @@ func TestLostNamesAreForgotten(t *testing.T) {
 				d.update(func(ctx context.Context, tx *store.Tx) error {
 					_, _, err := tx.PutInventory(ctx, said)
 					d.check(err)
-					held, err := tx.Holdings(ctx, p.ID, said.Ref, nil) // as an upload is matched with the advisories
+					held, err := heldOn(ctx, tx, p.ID, said.Ref, nil) // as an upload is matched with the advisories
 					for _, h := range held {
 						if h.Lockfile != lock {
 							continue

@@ -1,0 +1,229 @@
+package ingest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// FollowAll is Follow of several refs when advisories changed, with their scores. They are
+// read together and written together, so that a database that is far away is asked as
+// often as for one. It returns what became of each, in the same order.
+//
+// A ref waits, and nothing of it is written, behind another one of its project that
+// changes: what the first writes belongs to what the second has to be read with. Those
+// wait too that come behind the ref with which so many findings changed, or more.
+func FollowAll(ctx context.Context, s Store, ex Exemptions, list []redoubt.Advised, at time.Time, most int) ([]redoubt.Followed, error) {
+	if len(list) > 1 { // what is announced is kept: of one ref it may be much
+		s.Ahead(ctx, func(ctx context.Context) {
+			for i := range list {
+				_, _ = s.Project(ctx, list[i].ProjectID)
+				_, _ = s.Findings(ctx, list[i].ProjectID, list[i].Ref, redoubt.SourceAdvisories)
+			}
+		})
+	}
+	all := make(followers, len(list))
+	for i := range list {
+		project, err := s.Project(ctx, list[i].ProjectID)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = newFollower(s, project, list[i], 0, at)
+	}
+	if err := all.plan(ctx, s); err != nil {
+		return nil, err
+	}
+	out, done := make([]redoubt.Followed, len(list)), []redoubt.ProjectRef{}
+	ready := all.ready(most)
+	if err := ready.write(ctx, s, ex); err != nil {
+		return nil, err
+	}
+	for i, f := range all {
+		if slices.Contains(ready, f) {
+			out[i] = redoubt.Followed{Done: true, Changed: len(f.sum.Items)}
+			done = append(done, redoubt.ProjectRef{ProjectID: f.project.ID, Ref: f.Ref})
+		}
+	}
+	return out, s.RefreshScores(ctx, done)
+}
+
+// followers are refs that follow together.
+type followers []*follower
+
+// ready are those that need not wait; see FollowAll.
+func (all followers) ready(most int) (out followers) {
+	changed := map[int64]int{} // findings of the first ref of a project that changes
+	total := 0
+	for _, f := range all {
+		n, waits := changed[f.project.ID]
+		if !waits {
+			n = f.plan.changes.findings()
+			out = append(out, f)
+			if f.plan.changes.any() {
+				changed[f.project.ID] = n
+			}
+		}
+		if total += n; total >= most {
+			break
+		}
+	}
+	return out
+}
+
+// any reports whether anything changes.
+func (c *Changes) any() bool {
+	return len(c.Added)+len(c.Lineages)+len(c.Updated)+len(c.Links)+len(c.Merges)+len(c.Triage)+len(c.Events) > 0
+}
+
+// findings is how many findings change.
+func (c *Changes) findings() int { return len(c.Added) + len(c.Items) }
+
+// concerned are those of which there is something to judge.
+func (all followers) concerned() (out followers) {
+	for _, f := range all {
+		if f.asked {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// plan reads what stands on the refs, and plans what changes.
+func (all followers) plan(ctx context.Context, s Store) error {
+	for _, f := range all {
+		rows, err := s.Findings(ctx, f.project.ID, f.Ref, redoubt.SourceAdvisories)
+		if err != nil {
+			return err
+		}
+		f.asked = len(rows)+len(f.Matches) > 0
+		f.rows = f.concerned(rows)
+		if err := f.observeMatches(ctx); err != nil {
+			return err
+		}
+	}
+	all = all.concerned()
+	for _, read := range []func(*follower, context.Context) error{(*follower).load, (*follower).loadBeside} {
+		if err := all.read(ctx, s, read); err != nil {
+			return err
+		}
+	}
+	ruleIDs, err := all.rules(ctx, s)
+	for _, f := range all {
+		if err == nil {
+			err = f.decide(ctx, ruleIDs)
+		}
+	}
+	return err
+}
+
+// read has each read something, and announces it before.
+func (all followers) read(ctx context.Context, s Store, read func(*follower, context.Context) error) error {
+	if len(all) > 1 {
+		s.Ahead(ctx, func(ctx context.Context) {
+			for _, f := range all {
+				_ = read(f, ctx) // an error is told below
+			}
+		})
+	}
+	for _, f := range all {
+		if err := read(f, ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load reads the lineages of all that the plan may join.
+func (f *follower) load(ctx context.Context) (err error) {
+	var d digester
+	var ids []redoubt.Identity
+	var lineages []int64
+	for i := range f.Matches {
+		m := &f.Matches[i]
+		for _, group := range append([]int64{m.Group}, m.Former...) {
+			ids = append(ids, d.advised(m, group))
+		}
+		for _, t := range f.twins(i) {
+			lineages = append(lineages, t.LineageID)
+		}
+	}
+	f.stored.Known = map[redoubt.Identity]redoubt.Lineage{}
+	if len(ids) > 0 {
+		if f.stored.Known, err = f.s.LineagesOf(ctx, f.project.ID, ids); err != nil {
+			return err
+		}
+	}
+	for i := range f.rows {
+		lineages = append(lineages, f.rows[i].LineageID)
+	}
+	slices.Sort(lineages)
+	if lineages = slices.Compact(lineages); len(lineages) > 0 {
+		f.stored.Lineages, err = f.s.Lineages(ctx, lineages)
+	}
+	return err
+}
+
+// rules stores the rules of the matches.
+func (all followers) rules(ctx context.Context, s Store) (map[*redoubt.Rule]int64, error) {
+	out := map[*redoubt.Rule]int64{}
+	var rules []*redoubt.Rule
+	for _, f := range all {
+		for i := range f.Matches {
+			if r := f.Matches[i].Rule; out[r] == 0 {
+				out[r] = -1
+				rules = append(rules, r)
+			}
+		}
+	}
+	if len(rules) == 0 {
+		return out, nil
+	}
+	ids, err := s.PutRules(ctx, rules)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rules {
+		out[r] = ids[i]
+	}
+	return out, nil
+}
+
+// write writes what was planned.
+func (all followers) write(ctx context.Context, s Store, ex Exemptions) error {
+	all = all.concerned()
+	if len(all) == 0 {
+		return nil
+	}
+	parts := make([]*portion, len(all))
+	known := map[int64]redoubt.Supplement{}
+	for i, f := range all {
+		parts[i] = &portion{f.project.ID, &f.sum, f.plan.changes}
+		maps.Copy(known, f.supplements())
+	}
+	if err := writeAll(ctx, s, ex, parts); err != nil || len(known) == 0 {
+		return err
+	}
+	return s.Supplement(ctx, known)
+}
+
+// supplements are what the advisories know, for the findings of scanners that stand
+// for theirs.
+func (f *follower) supplements() map[int64]redoubt.Supplement {
+	out := map[int64]redoubt.Supplement{}
+	for i := range f.Matches {
+		m := &f.Matches[i]
+		known := redoubt.Supplement{Fixes: m.Dependency.Fixes}
+		if !m.Dependency.Unrated {
+			known.Severity = m.Severity
+		}
+		for _, t := range f.twins(i) {
+			if live(t.State) && t.Source != f.repeating && len(known.Fixes)+int(known.Severity) > 0 {
+				out[t.FindingID] = known
+			}
+		}
+	}
+	return out
+}
