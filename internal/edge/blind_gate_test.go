@@ -84,9 +84,7 @@ func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 		}
 		for _, b := range verdict.Blocking {
 			out.blocks[s.file[b.Finding.Line-1]] = true
-			// A diff scan that comes again is asked anew what it is; beside code that a full scan told
-			// it is nothing that is known (semantics §4).
-			if b.Finding.ID == 0 && !summary.Outcome.Recorded() && !summary.Repeat {
+			if b.Finding.ID == 0 && !summary.Outcome.Recorded() {
 				return fmt.Errorf("%+v is %s: it fails on line %d, of which it knows no finding", s, summary.Outcome, b.Finding.Line)
 			}
 		}
@@ -405,6 +403,25 @@ func TestDecisionsStayWhereDiffScansAndFullScansMix(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestABlindDiffScanThatComesAgain beside code that a full scan told is what it was, with what was
+// decided since.
+func TestABlindDiffScanThatComesAgain(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			p := newEvals(t, engine)
+			p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true})
+			p.scan(t, evalScan{ref: "dev", file: "ab", sees: "ab", told: true})
+			diff := evalScan{ref: "dev", file: "--ab-c", sees: "abc", diff: true}
+			p.ignore(t, p.scan(t, diff).lineages['b'])
+			for range 2 {
+				if now := p.scan(t, diff); !now.blocks['a'] || now.blocks['b'] || !now.blocks['c'] {
+					t.Errorf("it fails on %v, want a and c", now.blocks)
+				}
+			}
+		})
 	}
 }
 

@@ -156,9 +156,14 @@ func newBlindStanding(s Store, scope Scope, list []redoubt.Finding, sightings []
 		}
 	}
 	for _, rows := range st.alike {
-		slices.SortFunc(rows, func(a, b *redoubt.Finding) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.ID, b.ID)) })
+		inOrder(rows)
 	}
 	return st
+}
+
+// inOrder sorts findings that are alike in the order of the file, in one line of their coming.
+func inOrder(rows []*redoubt.Finding) {
+	slices.SortFunc(rows, func(a, b *redoubt.Finding) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.ID, b.ID)) })
 }
 
 // continues gives the sightings of a group the identities of the findings that they

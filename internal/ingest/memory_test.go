@@ -149,6 +149,10 @@ func (m *memory) SetScanCounts(_ context.Context, id int64, counts redoubt.Findi
 // PutScanAccount keeps nothing: how findings live does not depend on it.
 func (m *memory) PutScanAccount(context.Context, redoubt.ScanAccount) error { return nil }
 
+func (m *memory) ScanAccount(context.Context, int64) (redoubt.ScanAccount, error) {
+	return redoubt.ScanAccount{}, redoubt.ErrNotFound
+}
+
 // PutReportMemo keeps nothing: it saves work alone.
 func (m *memory) PutReportMemo(context.Context, int64, string, string, redoubt.ReportMemo) error {
 	return nil

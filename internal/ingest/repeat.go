@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/redoubt/redoubt"
@@ -17,7 +18,50 @@ func (a *application) repeat(ctx context.Context, sightings []Sighting, scanID i
 	if err != nil || !slices.ContainsFunc(sightings, func(s Sighting) bool { return s.blind }) {
 		return err // what tells its code has been stored by its identity
 	}
-	return a.resolve(ctx, sightings, true)
+	if err := a.resolve(ctx, sightings, true); err != nil {
+		return err
+	}
+	return a.recall(ctx, sightings, scanID)
+}
+
+// recall tells of what a repeated report says without code which findings it was of when
+// it came first, as far as that is kept: beside other code nothing else could tell.
+func (a *application) recall(ctx context.Context, sightings []Sighting, scanID int64) error {
+	account, err := a.s.ScanAccount(ctx, scanID)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	rows, err := a.upload.stored(ctx, a.s, a.project.ID)
+	if err != nil {
+		return err
+	}
+	was := map[likeness][]*redoubt.Finding{}
+	for i := range rows {
+		f := &rows[i]
+		if _, reported := slices.BinarySearch(account.Reported, f.ID); reported && live(f.State) && f.CodeHash == (redoubt.Digest{}) && f.Package == "" {
+			was[likenessOf(f)] = append(was[likenessOf(f)], f)
+		}
+	}
+	for _, g := range blindGroups(sightings) {
+		list := was[likenessOf(&g[0].Finding)]
+		inOrder(list)
+		if slices.EqualFunc(list, g, func(f *redoubt.Finding, s *Sighting) bool { return f.Line == s.Finding.Line }) {
+			for i, s := range g {
+				a.became(s.Finding.Identity, list[i])
+			}
+		}
+	}
+	return nil
+}
+
+func (a *application) became(told redoubt.Identity, is *redoubt.Finding) {
+	if a.sum.Became == nil {
+		a.sum.Became = map[redoubt.Identity]redoubt.KnownAs{}
+	}
+	a.sum.Became[told] = redoubt.KnownAs{Identity: is.Identity, CodeHash: is.CodeHash}
 }
 
 // resolve tells of a report that changes nothing, since it repeats the last one or is

@@ -43,6 +43,8 @@ type Store interface {
 	SetScanCounts(ctx context.Context, scanID int64, counts redoubt.FindingCounts) error
 	// PutScanAccount keeps what the scan reported and what it did not look at.
 	PutScanAccount(ctx context.Context, a redoubt.ScanAccount) error
+	// ScanAccount reads it; redoubt.ErrNotFound where there is none.
+	ScanAccount(ctx context.Context, scanID int64) (redoubt.ScanAccount, error)
 	// PutReportMemo keeps how the report of the last full scan of (project, ref, source)
 	// was read.
 	PutReportMemo(ctx context.Context, projectID int64, ref, source string, m redoubt.ReportMemo) error
