@@ -35,12 +35,15 @@ func ParseRuleBoard(s string) (PolicyMode, bool) { return ruleBoards.parse(s) }
 
 // Policy is a set of rules for one product, and what holds for their findings.
 type Policy struct {
-	ID       int64
-	Name     string
-	Slug     string
-	Product  IssueType
-	Default  bool // each deployment has one default policy per product
-	Scope    PolicyScope
+	ID      int64
+	Name    string
+	Slug    string
+	Product IssueType
+	Default bool // each deployment has one default policy per product
+	Scope   PolicyScope
+	// Branches narrow what the gate does, not what is scanned: on a ref that none of them
+	// fits, the policy is as if all in it were in mode monitor. See CoversRef.
+	Branches ProjectGlobs
 	Excludes PathGlobs // paths that scanners leave out for this product
 	BlockAll bool      // blocking rules block what the primary branch has too
 	// Conditions, of a policy for the supply chain, stand beside its rules.
@@ -152,6 +155,7 @@ func (p *Policy) Check() error {
 		fault("tags", "%v", err)
 	}
 	checkGlobs(p.Scope.Projects, func(format string, args ...any) { fault("projects", format, args...) })
+	checkGlobs(p.Branches, func(format string, args ...any) { fault("branches", format, args...) })
 	checkGlobs(p.Excludes, func(format string, args ...any) { fault("excludes", format, args...) })
 	if err := p.Excludes.Check(); err != nil {
 		fault("excludes", "%v", err)

@@ -25,8 +25,7 @@ type PolicyCondition struct {
 	GraceDays int        `json:"grace_days,omitempty"`
 	// Scope leaves out projects that the policy is for.
 	Scope PolicyScope `json:"scope,omitzero"`
-	// Branches are globs as those of projects: one must fit the branch's name, or
-	// the ref in full, as refs/pull/**. None is every ref.
+	// Branches leave out refs that the policy is for. See CoversRef.
 	Branches ProjectGlobs `json:"branches,omitempty"`
 }
 

@@ -21,6 +21,12 @@ func FullRef(ref string) string {
 	return "refs/heads/" + ref
 }
 
+// CoversRef reports whether one of the globs fits a ref, which is in full: by the name of its
+// branch, as release/*, or by the ref, as refs/pull/**. No glob is every ref.
+func CoversRef(globs ProjectGlobs, ref string) bool {
+	return globs.Allows(strings.TrimPrefix(ref, "refs/heads/")) || globs.Allows(ref)
+}
+
 // maxRef is the longest name of a ref, in bytes.
 const maxRef = 512
 

@@ -4,6 +4,7 @@ package api
 type PolicySettings struct {
 	Projects []string `json:"projects" doc:"Globs of project names; none is every project."`
 	Tags     []string `json:"tags" doc:"Tags of projects, one of which is enough; none is every project."`
+	Branches []string `json:"branches" doc:"Globs of the names of branches, as release/*, or of refs in full, as refs/pull/**: on others the policy fails no build and comments nothing. None is every ref. What is scanned is the same everywhere."`
 	Excludes []string `json:"excludes" doc:"Paths that scanners leave out for the product, as in .gitignore."`
 	BlockAll bool     `json:"block_all" doc:"Blocking rules and conditions fail a build on what the primary branch has too."`
 }
@@ -30,6 +31,7 @@ type CreatePolicyRequest struct {
 	Product  string   `json:"product" enum:"sast,sca,secrets" doc:"What its rules look for." example:"sast"`
 	Projects []string `json:"projects,omitempty" doc:"Globs of project names: * is anything but /, ** anything; none is every project."`
 	Tags     []string `json:"tags,omitempty" doc:"Tags of projects, one of which is enough; none is every project."`
+	Branches []string `json:"branches,omitempty" doc:"Globs of the names of branches, as release/*, or of refs in full, as refs/pull/**: on others the policy fails no build and comments nothing. None is every ref. What is scanned is the same everywhere."`
 	Excludes []string `json:"excludes,omitempty" doc:"Paths that scanners leave out for the product, as in .gitignore."`
 	BlockAll bool     `json:"block_all,omitempty" doc:"Blocking rules and conditions fail a build on what the primary branch has too."`
 }
@@ -42,6 +44,7 @@ type SetPolicySettingsRequest struct {
 	Name     string   `json:"name" minLength:"1" maxLength:"200" doc:"Name of the policy; its slug stays." example:"Card payments"`
 	Projects []string `json:"projects,omitempty" doc:"Globs of project names: * is anything but /, ** anything; none is every project."`
 	Tags     []string `json:"tags,omitempty" doc:"Tags of projects, one of which is enough; none is every project."`
+	Branches []string `json:"branches,omitempty" doc:"Globs of the names of branches, as release/*, or of refs in full, as refs/pull/**: on others the policy fails no build and comments nothing. None is every ref. What is scanned is the same everywhere."`
 	Excludes []string `json:"excludes,omitempty" doc:"Paths that scanners leave out for the product, as in .gitignore."`
 	BlockAll bool     `json:"block_all,omitempty" doc:"Blocking rules and conditions fail a build on what the primary branch has too."`
 }
@@ -55,6 +58,7 @@ type PreviewPolicyRequest struct {
 	Name     string   `json:"name,omitempty" maxLength:"200" doc:"Name of the policy; as it is where it is left out." example:"Card payments"`
 	Projects []string `json:"projects,omitempty" doc:"Globs of project names; none is every project."`
 	Tags     []string `json:"tags,omitempty" doc:"Tags of projects, one of which is enough; none is every project."`
+	Branches []string `json:"branches,omitempty" doc:"Globs of the names of branches, as release/*, or of refs in full, as refs/pull/**: on others the policy fails no build and comments nothing. None is every ref. What is scanned is the same everywhere."`
 	Excludes []string `json:"excludes,omitempty" doc:"Paths that scanners would leave out."`
 	BlockAll bool     `json:"block_all,omitempty" doc:"Blocking rules and conditions would fail a build on what the primary branch has too."`
 }

@@ -59,17 +59,20 @@ func (c policyListCmd) Run(a *app) error {
 	})
 }
 
-// scopeOf says in a word which projects a policy is for.
+// scopeOf says in a word which projects and branches a policy is for.
 func scopeOf(p redoubt.Policy) string {
-	if p.Scope.Everything() {
-		return "all projects"
-	}
 	var parts []string
+	if p.Scope.Everything() {
+		parts = append(parts, "all projects")
+	}
 	if len(p.Scope.Projects) > 0 {
 		parts = append(parts, strings.Join(p.Scope.Projects, " "))
 	}
 	if len(p.Scope.Tags) > 0 {
 		parts = append(parts, "tagged "+strings.Join(p.Scope.Tags, " or "))
+	}
+	if len(p.Branches) > 0 {
+		parts = append(parts, "on "+strings.Join(p.Branches, " or "))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -150,6 +153,7 @@ type policyCreateCmd struct {
 	Product  string   `help:"What its rules look for: sast, sca or secrets." required:"" enum:"sast,sca,secrets" placeholder:"PRODUCT"`
 	Project  []string `help:"Only for projects whose name matches: * for anything but /, ** for anything. May be repeated." sep:"none" placeholder:"GLOB"`
 	Tag      []string `help:"Only for projects with the tag. May be repeated: one of them is enough." sep:"none" placeholder:"TAG"`
+	Branch   []string `help:"Only on branches whose name matches, or refs in full (refs/pull/**): elsewhere it fails no build and comments nothing. May be repeated." sep:"none" placeholder:"GLOB"`
 	Exclude  []string `help:"Paths that scanners leave out for the product, as in .gitignore. May be repeated." sep:"none" placeholder:"GLOB"`
 	BlockAll bool     `help:"Blocking rules fail builds on findings that the primary branch has too."`
 	Due      dueFlags `name:"due" help:"Days to fix findings of a class: critical, high, medium, low; for the supply chain also not_rated and known_exploited. May be repeated." placeholder:"CLASS=DAYS"`
@@ -164,7 +168,7 @@ func (c policyCreateCmd) Run(a *app) error {
 	}
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		p, removed, err := policy.Save(ctx, tx, redoubt.Policy{
-			Name: c.Name, Product: product, Scope: redoubt.PolicyScope{Projects: c.Project, Tags: c.Tag}, Excludes: c.Exclude, BlockAll: c.BlockAll, Due: due,
+			Name: c.Name, Product: product, Scope: redoubt.PolicyScope{Projects: c.Project, Tags: c.Tag}, Branches: c.Branch, Excludes: c.Exclude, BlockAll: c.BlockAll, Due: due,
 		})
 		return fmt.Sprintf("created policy %s (id %d) for %s%s; next: redoubt policy add-rules --policy %s FILE, or redoubt policy set-mode --policy %s RULE MODE",
 			p.Slug, p.ID, scopeOf(p), removal(removed), p.Slug, p.Slug), err
@@ -185,8 +189,9 @@ type policySetCmd struct {
 	Name     string   `help:"Another name; the slug stays." placeholder:"NAME"`
 	Project  []string `help:"Only for projects whose name matches, in place of those before." sep:"none" placeholder:"GLOB"`
 	Tag      []string `help:"Only for projects with one of the tags, in place of those before." sep:"none" placeholder:"TAG"`
+	Branch   []string `help:"Only on branches whose name matches, in place of those before." sep:"none" placeholder:"GLOB"`
 	Exclude  []string `help:"Paths that scanners leave out, in place of those before." sep:"none" placeholder:"GLOB"`
-	Clear    []string `help:"Clear these: project, tag, exclude, due." enum:"project,tag,exclude,due" placeholder:"WHAT"`
+	Clear    []string `help:"Clear these: project, tag, branch, exclude, due." enum:"project,tag,branch,exclude,due" placeholder:"WHAT"`
 	Due      dueFlags `name:"due" help:"Days to fix findings of a class: critical, high, medium, low; for the supply chain also not_rated and known_exploited. 0 is no due date; other classes stay. May be repeated." placeholder:"CLASS=DAYS"`
 	BlockAll *bool    `help:"Blocking rules fail builds on findings that the primary branch has too; --no-block-all: on new ones only." negatable:""`
 }
@@ -206,7 +211,7 @@ func (c policySetCmd) Run(a *app) error {
 			member *[]string
 			given  []string
 		}{
-			"project": {(*[]string)(&p.Scope.Projects), c.Project}, "tag": {&p.Scope.Tags, c.Tag}, "exclude": {(*[]string)(&p.Excludes), c.Exclude},
+			"project": {(*[]string)(&p.Scope.Projects), c.Project}, "tag": {&p.Scope.Tags, c.Tag}, "branch": {(*[]string)(&p.Branches), c.Branch}, "exclude": {(*[]string)(&p.Excludes), c.Exclude},
 		} {
 			switch cleared := slices.Contains(c.Clear, what); {
 			case cleared && len(list.given) > 0:

@@ -180,7 +180,7 @@ func (t *trial) branch(c policyTestCmd) string {
 
 // given is what holds of the rules that are tried.
 func (t *trial) given() policy.EffectivePolicy {
-	return policy.For(redoubt.Project{}, []redoubt.Policy{{ID: t.of.ID, BlockAll: t.of.BlockAll}}, t.rules)
+	return policy.For(redoubt.Project{}, []redoubt.Policy{{ID: t.of.ID, BlockAll: t.of.BlockAll, Branches: t.of.Branches}}, t.rules)
 }
 
 // run runs the rules and prints what they find.

@@ -181,10 +181,32 @@ func TestPoliciesByAPI(t *testing.T) {
 			t.Error("the gate does not do what the preview said")
 		}
 		for _, c := range []struct {
+			branches []string
+			blocks   int64
+		}{{[]string{"main", "refs/pull/**"}, 0}, {[]string{"top*"}, 1}, {[]string{"refs/heads/*"}, 1}, {[]string{"release/*"}, 0}, {nil, 1}} {
+			body := object{"name": "Payments", "projects": []string{"acme/*"}, "excludes": []string{"vendor/"}, "branches": c.branches}
+			if c.branches == nil {
+				delete(body, "branches")
+			}
+			if got := post[api.PolicyImpact](t, s, path+"/preview", body); got.Blocking != c.blocks || got.Builds != c.blocks || got.Projects != 1 {
+				t.Errorf("on %v the preview says %+v", c.branches, got)
+			}
+			if a := s.send(t, request{method: "PUT", path: path + "/settings", body: body}); a.status != 200 {
+				t.Fatalf("%v: %d %s", c.branches, a.status, a.body)
+			}
+			if got := get[api.PolicySettingsResponse](t, s, path+"/settings"); !slices.Equal(got.Settings.Branches, c.branches) {
+				t.Errorf("set %v, got %v", c.branches, got.Settings.Branches)
+			}
+			if got := s.depend(t, "topic", "4.17.20"); got.Blocked != (c.blocks > 0) {
+				t.Errorf("on %v a build of topic is blocked: %v", c.branches, got.Blocked)
+			}
+		}
+		for _, c := range []struct {
 			method, path string
 			body         object
 			want         []string
 		}{
+			{"PUT", path + "/settings", object{"name": "x", "branches": []string{"", "a\nb"}}, []string{"body.branches"}},
 			{"POST", "policies", object{"name": " x", "product": "sast"}, []string{"body.name"}},
 			{"POST", "policies", object{"name": "x", "product": "none"}, []string{"body.product"}},
 			{"POST", "policies", object{"name": "x", "product": "sast", "slug": "semgrep-rule-lints"}, []string{"body.slug"}},

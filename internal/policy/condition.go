@@ -28,17 +28,12 @@ func (e EffectivePolicy) condition(s *Sighting, fresh bool) (mode redoubt.Policy
 		p := &e.Policies[i]
 		for j := range p.Conditions {
 			c := &p.Conditions[j]
-			if c.Mode > s.Mode && (fresh || p.BlockAll) && coversRef(c, e.ref) && holds(c, &s.Finding, &s.Supply) {
+			if c.Mode > s.Mode && (fresh || p.BlockAll) && redoubt.CoversRef(p.Branches, e.ref) && redoubt.CoversRef(c.Branches, e.ref) && holds(c, &s.Finding, &s.Supply) {
 				s.Condition, s.Mode, s.PolicyID = fmt.Sprintf("condition %d of %s: %s", c.ID, p.Slug, c), c.Mode, p.ID
 			}
 		}
 	}
 	return s.Mode
-}
-
-// coversRef reports whether a condition is for a ref, which is in full.
-func coversRef(c *redoubt.PolicyCondition, ref string) bool {
-	return c.Branches.Allows(strings.TrimPrefix(ref, "refs/heads/")) || c.Branches.Allows(ref)
 }
 
 // holds reports whether a finding is all that a condition asks for.

@@ -17,7 +17,15 @@ type EffectivePolicy struct {
 	stances  map[string]redoubt.Stance
 	sources  map[string]int64 // policy that the stance of a rule is of
 	products map[string]redoubt.IssueType
+	wants    []want
 	ref      string // that is judged
+}
+
+// want is what a policy wants of a rule, on the refs that it is for.
+type want struct {
+	rule string
+	of   redoubt.Policy
+	mode redoubt.PolicyMode
 }
 
 // For is what holds for a project of all policies and of what they serve.
@@ -52,16 +60,33 @@ func For(p redoubt.Project, policies []redoubt.Policy, rules []redoubt.ServedRul
 	return e
 }
 
-// On is the same, for judging a ref, which is in full: conditions may be for some
-// branches only.
+// On is the same, for judging a ref, which is in full: policies and conditions may be
+// for some branches only. What a policy serves it serves on all of them; elsewhere it
+// only monitors.
 func (e EffectivePolicy) On(ref string) EffectivePolicy {
 	e.ref = ref
+	if !slices.ContainsFunc(e.Policies, func(p redoubt.Policy) bool { return len(p.Branches) > 0 }) {
+		return e
+	}
+	e.stances, e.sources = map[string]redoubt.Stance{}, map[string]int64{}
+	for _, w := range e.wants {
+		mode := w.mode
+		if !redoubt.CoversRef(w.of.Branches, ref) {
+			mode = redoubt.ModeMonitor
+		}
+		e.count(w.rule, w.of, mode)
+	}
 	return e
 }
 
-// take counts what a policy wants of a rule, and reports whether that is
+// take takes over what a policy wants of a rule, and reports whether that is
 // stricter than what was known.
 func (e *EffectivePolicy) take(rule string, of redoubt.Policy, mode redoubt.PolicyMode) bool {
+	e.wants = append(e.wants, want{rule, of, mode})
+	return e.count(rule, of, mode)
+}
+
+func (e *EffectivePolicy) count(rule string, of redoubt.Policy, mode redoubt.PolicyMode) bool {
 	before := e.stances[rule]
 	best := redoubt.StanceOf(of, mode).Stricter(before)
 	if best == before {

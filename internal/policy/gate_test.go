@@ -109,6 +109,55 @@ func TestAProjectIsGivenTheStrictest(t *testing.T) {
 	}
 }
 
+// TestPolicyOfSomeBranches: on other refs than its own a policy is as if it only monitored,
+// its conditions too, and the other policies of the project hold as ever.
+func TestPolicyOfSomeBranches(t *testing.T) {
+	severe := redoubt.PolicyCondition{ID: 1, Mode: redoubt.ModeBlock, Severity: redoubt.SeverityHigh}
+	for _, c := range []struct {
+		branches redoubt.ProjectGlobs
+		ref      string
+		want     string // the stance of rule a, which policy 1 has in mode comment for all branches
+		blocks   int    // of a finding of a, one of b, and a dependency that the condition holds for
+	}{
+		{nil, "refs/heads/topic", "block of 2", 3},
+		{redoubt.ProjectGlobs{"main"}, "refs/heads/main", "block of 2", 3},
+		{redoubt.ProjectGlobs{"main"}, "refs/heads/topic", "comment of 1", 0},
+		{redoubt.ProjectGlobs{"main"}, "refs/tags/main", "comment of 1", 0},
+		{redoubt.ProjectGlobs{"main", "release/*"}, "refs/heads/release/1.3", "block of 2", 3},
+		{redoubt.ProjectGlobs{"release/*"}, "refs/heads/release/1/3", "comment of 1", 0},
+		{redoubt.ProjectGlobs{"refs/heads/**"}, "refs/heads/release/1/3", "block of 2", 3},
+		{redoubt.ProjectGlobs{"main"}, "refs/pull/7/merge", "comment of 1", 0},
+		{redoubt.ProjectGlobs{"main", "refs/pull/**"}, "refs/pull/7/merge", "block of 2", 3},
+		{redoubt.ProjectGlobs{"refs/merge-requests/**"}, "refs/merge-requests/7/head", "block of 2", 3},
+		{redoubt.ProjectGlobs{"**"}, "HEAD", "block of 2", 3},
+		{redoubt.ProjectGlobs{"MAIN"}, "refs/heads/main", "comment of 1", 0}, // git tells them apart
+	} {
+		all := policy.For(redoubt.Project{Name: "acme/web"}, []redoubt.Policy{
+			{ID: 1, Product: redoubt.SAST}, {ID: 2, Product: redoubt.SAST, Branches: c.branches}, {ID: 3, Slug: "chain", Product: redoubt.SCA, Branches: c.branches, Conditions: []redoubt.PolicyCondition{severe}},
+		}, []redoubt.ServedRule{
+			served("a", redoubt.SAST, 1, redoubt.ModeComment, ""), served("a", redoubt.SAST, 2, redoubt.ModeBlock, ""), served("b", redoubt.SAST, 2, redoubt.ModeBlock, ""),
+		})
+		on := all.On("refs/heads/elsewhere").On(c.ref)
+		stance := on.Stance("a")
+		if got := fmt.Sprintf("%s of %d", stance.Mode, stance.PolicyID); got != c.want {
+			t.Errorf("%v: on %s rule a is %s, want %s", c.branches, c.ref, got, c.want)
+		}
+		if on.Stance("b").Mode == 0 || len(on.Rules) != 2 {
+			t.Errorf("%v: on %s what is served changes", c.branches, c.ref)
+		}
+		if stance := all.Stance("a"); stance.Mode != redoubt.ModeBlock || stance.PolicyID != 2 {
+			t.Errorf("%v: asking for %s changed what holds everywhere: %+v", c.branches, c.ref, stance)
+		}
+		found := func(rule string, product redoubt.IssueType) policy.Sighting {
+			return policy.Sighting{Finding: redoubt.Finding{RuleName: rule, Path: "a", State: redoubt.Unresolved, IssueType: product, Severity: redoubt.SeverityHigh}}
+		}
+		v := on.Gate(false, []policy.Sighting{found("a", redoubt.SAST), found("b", redoubt.SAST), found("CVE-1", redoubt.SCA)})
+		if len(v.Blocking) != c.blocks {
+			t.Errorf("%v: on %s %d block, want %d", c.branches, c.ref, len(v.Blocking), c.blocks)
+		}
+	}
+}
+
 func TestGate(t *testing.T) {
 	given := policy.For(redoubt.Project{Name: "acme/web"}, []redoubt.Policy{{ID: 1}, {ID: 2, BlockAll: true}}, []redoubt.ServedRule{
 		served("block", redoubt.SAST, 1, redoubt.ModeBlock, ""), served("comment", redoubt.SAST, 1, redoubt.ModeComment, ""),

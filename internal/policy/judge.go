@@ -92,7 +92,8 @@ func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project redou
 
 // judge is Judge, which for a preview keeps what no policy would fail a build on.
 func (e EffectivePolicy) judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting, previews bool) (*Judge, error) {
-	j := &Judge{s: s, effective: e.On(scan.Ref), project: project.ID, scan: scan, primary: PrimaryAfter(project, scan), advised: scan.Products.Has(redoubt.SCA) && (e.blocksUnserved() || e.conditional())}
+	e = e.On(scan.Ref)
+	j := &Judge{s: s, effective: e, project: project.ID, scan: scan, primary: PrimaryAfter(project, scan), advised: scan.Products.Has(redoubt.SCA) && (e.blocksUnserved() || e.conditional())}
 	for _, r := range reported {
 		if e.Stance(r.Finding.RuleName).Mode == redoubt.ModeBlock || r.Finding.IssueType == redoubt.SCA && e.conditional() {
 			j.sightings = append(j.sightings, r)

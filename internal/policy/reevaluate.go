@@ -28,7 +28,7 @@ func (v Verdict) Record() *redoubt.ScanGate {
 // same.
 type Rerun struct {
 	Verdict
-	Policy EffectivePolicy
+	Policy EffectivePolicy // on the scan's ref
 	// Judged has what the gate looked at, by the ids of the findings. What no
 	// policy would block on anyway is not in it.
 	Judged map[int64]Sighting
@@ -43,7 +43,7 @@ func Reevaluate(ctx context.Context, s GateStorage, project redoubt.Project, sca
 	if err != nil {
 		return Rerun{}, err
 	}
-	out := Rerun{Policy: effective, Judged: map[int64]Sighting{}}
+	out := Rerun{Policy: effective.On(scan.Ref), Judged: map[int64]Sighting{}}
 	// Scanners are not served what is excluded by now.
 	reported = slices.DeleteFunc(slices.Clone(reported), func(f redoubt.Finding) bool { return effective.Excluded(f.IssueType, f.Path) })
 	var sightings, advised []Sighting

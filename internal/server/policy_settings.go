@@ -13,7 +13,7 @@ import (
 )
 
 func settingsOf(p redoubt.Policy) api.PolicySettings {
-	return api.PolicySettings{Projects: orEmpty(p.Scope.Projects), Tags: orEmpty(p.Scope.Tags), Excludes: orEmpty(p.Excludes), BlockAll: p.BlockAll}
+	return api.PolicySettings{Projects: orEmpty(p.Scope.Projects), Tags: orEmpty(p.Scope.Tags), Branches: orEmpty(p.Branches), Excludes: orEmpty(p.Excludes), BlockAll: p.BlockAll}
 }
 
 // settingsTag names the state of a policy's settings.
@@ -38,7 +38,7 @@ func (c *call) createPolicy(ctx context.Context, in *request[api.CreatePolicyReq
 	b := &in.Body
 	product, _ := redoubt.ParseIssueType(b.Product)
 	return c.savePolicy(ctx, redoubt.Policy{
-		Name: b.Name, Slug: b.Slug, Product: product, Scope: redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, Excludes: b.Excludes, BlockAll: b.BlockAll,
+		Name: b.Name, Slug: b.Slug, Product: product, Scope: redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, Branches: b.Branches, Excludes: b.Excludes, BlockAll: b.BlockAll,
 	})
 }
 
@@ -59,7 +59,7 @@ func (c *call) setPolicySettings(ctx context.Context, in *settingsInput) (*api.P
 		return nil, err
 	}
 	b := &in.Body
-	p.Name, p.Scope, p.Excludes, p.BlockAll = b.Name, redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, b.Excludes, b.BlockAll
+	p.Name, p.Scope, p.Branches, p.Excludes, p.BlockAll = b.Name, redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, b.Branches, b.Excludes, b.BlockAll
 	return c.savePolicy(ctx, p)
 }
 
@@ -106,7 +106,8 @@ func (c *call) previewPolicy(ctx context.Context, in *previewInput) (*api.Policy
 	b := &in.Body
 	would := policy.Proposal{Policy: p, Deleted: b.Deleted}
 	if !b.Deleted {
-		would.Policy.Scope, would.Policy.Excludes, would.Policy.BlockAll = redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, b.Excludes, b.BlockAll
+		would.Policy.Scope, would.Policy.Branches = redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, b.Branches
+		would.Policy.Excludes, would.Policy.BlockAll = b.Excludes, b.BlockAll
 		if b.Name != "" {
 			would.Policy.Name = b.Name
 		}

@@ -11,8 +11,18 @@ import (
 
 const policyColumns = `id, name, slug, product, is_default, scope_json, excludes_json, block_all, conditions_json, last_condition, due_json`
 
+// policyReach is where a policy holds, as it is stored.
+type policyReach struct {
+	redoubt.PolicyScope
+	Branches redoubt.ProjectGlobs `json:"branches,omitempty"`
+}
+
+func reachOf(p redoubt.Policy) policyReach { return policyReach{p.Scope, p.Branches} }
+
 func scanPolicy(r row) (p redoubt.Policy, err error) {
-	err = r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default, decoded(&p.Scope), decoded(&p.Excludes), &p.BlockAll, decoded(&p.Conditions), &p.LastCondition, decoded(&p.Due))
+	var reach policyReach
+	err = r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default, decoded(&reach), decoded(&p.Excludes), &p.BlockAll, decoded(&p.Conditions), &p.LastCondition, decoded(&p.Due))
+	p.Scope, p.Branches = reach.PolicyScope, reach.Branches
 	p.LastCondition = max(p.LastCondition, lastCondition(p))
 	if len(p.Conditions) == 0 {
 		p.Conditions = nil
@@ -32,7 +42,7 @@ func lastCondition(p redoubt.Policy) (last int64) {
 }
 
 func policyValues(p redoubt.Policy) []any {
-	return []any{p.ID, p.Name, p.Slug, p.Product, p.Default, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)), lastCondition(p), encoded(p.Due)}
+	return []any{p.ID, p.Name, p.Slug, p.Product, p.Default, encoded(reachOf(p)), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)), lastCondition(p), encoded(p.Due)}
 }
 
 // defaultPolicies are those that every deployment starts with, one per product
@@ -51,6 +61,7 @@ type policyImage struct {
 	Default  bool     `json:"default"`
 	Projects []string `json:"projects,omitempty"`
 	Tags     []string `json:"tags,omitempty"`
+	Branches []string `json:"branches,omitempty"`
 	Excludes []string `json:"excludes,omitempty"`
 	BlockAll bool     `json:"block_all,omitempty"`
 
@@ -64,7 +75,7 @@ func imageOfPolicy(p redoubt.Policy) policyImage {
 		c := &p.Conditions[i]
 		conditions = append(conditions, fmt.Sprintf("%d %s: %s", c.ID, c.Mode, c))
 	}
-	return policyImage{p.Name, p.Slug, p.Product.String(), p.Default, p.Scope.Projects, p.Scope.Tags, p.Excludes, p.BlockAll, conditions, p.Due}
+	return policyImage{p.Name, p.Slug, p.Product.String(), p.Default, p.Scope.Projects, p.Scope.Tags, p.Branches, p.Excludes, p.BlockAll, conditions, p.Due}
 }
 
 func (tx *Tx) addPolicies(ctx context.Context, policies []redoubt.Policy) error {
@@ -113,7 +124,7 @@ func (tx *Tx) CreatePolicy(ctx context.Context, p redoubt.Policy) (redoubt.Polic
 	return p, err
 }
 
-// UpdatePolicy gives the policy of the id another name, scope, excludes,
+// UpdatePolicy gives the policy of the id another name, scope, branches, excludes,
 // conditions, days and way of blocking, and returns it as it was before. Product and
 // slug stay, and the highest id of a condition only grows. What the findings then
 // are is not decided here. An unknown policy is redoubt.ErrNotFound.
@@ -126,7 +137,7 @@ func (tx *Tx) UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoub
 		return before, err
 	}
 	err = tx.write(ctx, `UPDATE policy SET name = $3, scope_json = $4, excludes_json = $5, block_all = $6, conditions_json = $7, last_condition = $8, due_json = $9 WHERE deployment_id = $1 AND id = $2`,
-		p.ID, p.Name, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)), max(before.LastCondition, lastCondition(p)), encoded(p.Due))
+		p.ID, p.Name, encoded(reachOf(p)), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)), max(before.LastCondition, lastCondition(p)), encoded(p.Due))
 	tx.change(changePolicy, p.ID)
 	tx.audit("policy.update", subject("policy", p.ID), imageOfPolicy(before), imageOfPolicy(p))
 	return before, err

@@ -214,7 +214,7 @@ func (k knownFindings) whyPasses(again policy.Rerun, then redoubt.Blocked) strin
 	case again.Policy.Excluded(f.IssueType, f.Path):
 		return "Its path is excluded by now."
 	case then.Condition == "" && again.Policy.Stance(f.RuleName).Mode != redoubt.ModeBlock:
-		return "No policy of the project has its rule in mode block any more."
+		return "No policy that is for this branch has its rule in mode block any more."
 	case f.State != redoubt.Unresolved && f.Source == redoubt.SourceAdvisories:
 		return "The advisories no longer say so."
 	}

@@ -60,7 +60,7 @@ func sayingOf(again policy.Rerun, o store.Occurrence) *gateSaying {
 		return nil
 	}
 	s.Known = false
-	fresh := again.Policy.On(o.Ref).Gate(false, []policy.Sighting{s})
+	fresh := again.Policy.Gate(false, []policy.Sighting{s})
 	if len(fresh.Blocking) == 0 {
 		return nil
 	}

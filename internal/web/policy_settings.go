@@ -18,15 +18,15 @@ import (
 
 // policyForm is a policy on its way, as it was filled in.
 type policyForm struct {
-	Name, Product, Projects, Tags, Excludes string
-	BlockAll                                bool
-	Take                                    string // a mode: the new policy takes the default one's rules, in it
-	Seen                                    string // of what is stored, so that what changes is what was seen
+	Name, Product, Projects, Tags, Branches, Excludes string
+	BlockAll                                          bool
+	Take                                              string // a mode: the new policy takes the default one's rules, in it
+	Seen                                              string // of what is stored, so that what changes is what was seen
 }
 
 func policyFormFrom(q url.Values) policyForm {
 	return policyForm{
-		Name: strings.TrimSpace(q.Get("name")), Product: q.Get("product"), Projects: q.Get("projects"), Tags: q.Get("tags"), Excludes: q.Get("excludes"),
+		Name: strings.TrimSpace(q.Get("name")), Product: q.Get("product"), Projects: q.Get("projects"), Tags: q.Get("tags"), Branches: q.Get("branches"), Excludes: q.Get("excludes"),
 		BlockAll: q.Get("block_all") != "", Take: q.Get("take"), Seen: q.Get("seen"),
 	}
 }
@@ -34,13 +34,13 @@ func policyFormFrom(q url.Values) policyForm {
 func policyFormOf(p redoubt.Policy) policyForm {
 	return policyForm{
 		Name: p.Name, Product: p.Product.String(), Projects: strings.Join(p.Scope.Projects, "\n"), Tags: strings.Join(p.Scope.Tags, "\n"),
-		Excludes: strings.Join(p.Excludes, "\n"), BlockAll: p.BlockAll, Seen: seenOf(p),
+		Branches: strings.Join(p.Branches, "\n"), Excludes: strings.Join(p.Excludes, "\n"), BlockAll: p.BlockAll, Seen: seenOf(p),
 	}
 }
 
 // seenOf tells one state of a policy's settings from another.
 func seenOf(p redoubt.Policy) string {
-	text, _ := json.Marshal([]any{p.Name, p.Scope, p.Excludes, p.BlockAll}) // of texts, which all can be written
+	text, _ := json.Marshal([]any{p.Name, p.Scope, p.Branches, p.Excludes, p.BlockAll}) // of texts, which all can be written
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
@@ -48,7 +48,7 @@ func seenOf(p redoubt.Policy) string {
 // over is a policy with what the form says, checked.
 func (f *policyForm) over(p redoubt.Policy) (redoubt.Policy, error) {
 	p.Name, p.BlockAll = f.Name, f.BlockAll
-	p.Scope, p.Excludes = redoubt.PolicyScope{Projects: lines(f.Projects), Tags: lines(f.Tags)}, lines(f.Excludes)
+	p.Scope, p.Branches, p.Excludes = redoubt.PolicyScope{Projects: lines(f.Projects), Tags: lines(f.Tags)}, lines(f.Branches), lines(f.Excludes)
 	if p.ID == 0 {
 		p.Product, _ = redoubt.ParseIssueType(f.Product)
 		p.Slug = redoubt.SlugOf(p.Name)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,6 +52,56 @@ func twoProjects(s *site) {
 			s.build(u)
 		}
 	}
+}
+
+// TestPolicyOfSomeBranches: the page says what a policy does that is for some branches only,
+// and the gate does it, for full scans and for those of a change.
+func TestPolicyOfSomeBranches(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	twoProjects(s)
+	s.serve("code", "fresh")
+	s.follow("/policies/new", url.Values{"name": {"Releases"}, "product": {"sast"}, "projects": {"acme/shop"}, "take": {"block"}})
+	id := policyOf(s, "releases")
+	blocked := func(full bool) int {
+		u := branchReport(s, "topic", full, "old", "fresh")
+		u.Project.Name, u.Report.Tool = "acme/shop", "semgrep"
+		return s.blockedIn(s.build(u).ScanID)
+	}
+	for _, c := range []struct {
+		branches string
+		blocks   int
+	}{{"main\nrelease/*", 0}, {"top*", 1}, {"refs/pull/**", 0}, {"refs/heads/**", 1}, {"", 1}} {
+		query := url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {c.branches}}
+		form := s.follow("/policies/"+id+"/settings", url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {"elsewhere"}, "seen": {seenNow(t, s, id)}})
+		says(t, form, "Blocks and comments only on <code>elsewhere</code>")
+		page := s.page("/policies/" + id + "/settings?" + query.Encode())
+		if got := foreseen(page)["blocking"]; !strings.HasPrefix(got, decimal(int64(c.blocks))+" of ") {
+			t.Errorf("%q: the page says %q", c.branches, got)
+		}
+		s.follow("/policies/"+id+"/settings", wouldForm(t, page))
+		if full, change := blocked(true), blocked(false); full != c.blocks || change != c.blocks {
+			t.Errorf("%q: a full scan is blocked by %d, one of a change by %d, want %d", c.branches, full, change, c.blocks)
+		}
+	}
+	says(t, s.get("/policies/"+id+"/settings?name=x&branches=a%01b").text, "Nothing was saved", "Branches")
+}
+
+// seenNow names the settings that a policy has, as its form does.
+func seenNow(t *testing.T, s *site, id string) string {
+	t.Helper()
+	var p redoubt.Policy
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err == nil {
+		err = s.store.View(t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+			p, err = tx.Policy(ctx, n)
+			return err
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seenOf(p)
 }
 
 // TestPoliciesAreMadeChangedAndDeleted: what the pages say that a change would do is what it
