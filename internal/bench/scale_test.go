@@ -79,6 +79,9 @@ func benchScale(b *testing.B, w *world, to *sheet) {
 			}
 		}))
 	}
+	pages, largest := newPages(w), w.projectPage("acme/service-0")
+	run("page: overview", timed(func() { pages.open("/overview") }))
+	run("page: the largest project", timed(func() { pages.open(largest) }))
 	in := newIntake(w)
 	fresh := func() string { return "scale/" + in.commit() }
 	run("import of 10,000", func() time.Duration { return in.send(fresh(), "1") })
