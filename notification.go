@@ -37,8 +37,8 @@ func (r IDRuns) All() (ids []int64) {
 type Happening struct {
 	Event NotificationEvent `json:"event"`
 	// Findings are those that it is about. Of EventNewFinding, Lineages are those that no
-	// ref of the project had; of EventDecisionEnded, EventAssigned, EventOverdue and of
-	// exceptions that are asked for there are lineages only.
+	// ref of the project had; of EventDecisionEnded, EventAssigned, EventOverdue,
+	// EventComment and of exceptions that are asked for there are lineages only.
 	Findings  IDRuns `json:"findings,omitempty"`
 	Lineages  IDRuns `json:"lineages,omitempty"`
 	ProjectID int64  `json:"project,omitempty"` // of the events of one project
@@ -50,13 +50,16 @@ type Happening struct {
 	RequestID    int64                 `json:"request,omitempty"`
 	RequestState ExceptionRequestState `json:"request_state,omitempty"`
 	Asker        string                `json:"asker,omitempty"`
+	// CommentID is the comment on a finding, and Author who wrote it.
+	CommentID int64  `json:"comment,omitempty"`
+	Author    string `json:"author,omitempty"`
 	// Project and Tags are of the project that a request is about: it may be removed by the
 	// time that somebody is told.
 	Project string   `json:"project_name,omitempty"`
 	Tags    []string `json:"project_tags,omitempty"`
 	// Persons are users who get mail of their own, whatever the rules ask for.
 	Persons []int64 `json:"persons,omitempty"`
-	Reason  string  `json:"reason,omitempty"` // for people, of EventBuildBlocked and EventScanFailed
+	Reason  string  `json:"reason,omitempty"` // for people, where there is one
 }
 
 // NotificationState is how far a notification came.
@@ -111,8 +114,10 @@ type NotificationMessage struct {
 	Assignee   string            `json:"assignee,omitempty"`
 	Request    int64             `json:"request,omitempty"` // for an exception
 	Asker      string            `json:"asker,omitempty"`
-	Person     int64             `json:"person,omitempty"` // user whom no rule has told; 0: a rule has
-	Path       string            `json:"path"`             // of the page, below the deployment's
+	Comment    int64             `json:"comment,omitempty"` // on the finding
+	Author     string            `json:"author,omitempty"`  // who wrote it
+	Person     int64             `json:"person,omitempty"`  // user whom no rule has told; 0: a rule has
+	Path       string            `json:"path"`              // of the page, below the deployment's
 	Test       bool              `json:"test,omitempty"`
 }
 

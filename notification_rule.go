@@ -25,9 +25,10 @@ const (
 	EventExceptionAsked                                // somebody asked for an exception
 	EventExceptionDecided                              // what became of an exception that somebody asked for
 	EventOverdue                                       // the due date of findings is over
+	EventComment                                       // somebody commented on a finding
 )
 
-var notificationEvents = enumNames[NotificationEvent]{"", "new_finding", "build_blocked", "advisory", "scan_failed", "scan_missing", "decision_ended", "assigned", "exception_asked", "exception_decided", "overdue"}
+var notificationEvents = enumNames[NotificationEvent]{"", "new_finding", "build_blocked", "advisory", "scan_failed", "scan_missing", "decision_ended", "assigned", "exception_asked", "exception_decided", "overdue", "comment"}
 
 // String returns the wire name.
 func (e NotificationEvent) String() string { return notificationEvents.name(e) }
@@ -42,7 +43,7 @@ type NotificationEvents uint32
 func AllNotificationEvents() []NotificationEvent {
 	return []NotificationEvent{
 		EventNewFinding, EventBuildBlocked, EventAdvisory, EventScanFailed, EventScanMissing, EventDecisionEnded, EventAssigned,
-		EventExceptionAsked, EventExceptionDecided, EventOverdue,
+		EventExceptionAsked, EventExceptionDecided, EventOverdue, EventComment,
 	}
 }
 

@@ -18,14 +18,15 @@ type FindingHistoryResponse struct {
 // does not have are absent.
 type FindingEvent struct {
 	At        Time            `json:"at" doc:"When."`
-	Kind      string          `json:"kind" enum:"found,fixed,returned,removed,moved,muted,unmuted,precedent,copied,merged,triaged,exception_asked,exception_approved,exception_refused,exception_withdrawn,exception_ended" doc:"What: found first, no longer seen, seen again, out of scope, at another place, suppressed in the code or no longer so, here in place of another that was decided, a copy of another, part of it is another from now on, triaged, assigned or commented, or an exception was asked for, and what became of that." example:"triaged"`
+	Kind      string          `json:"kind" enum:"found,fixed,returned,removed,moved,muted,unmuted,precedent,copied,merged,triaged,exception_asked,exception_approved,exception_refused,exception_withdrawn,exception_ended,commented,comment_withdrawn" doc:"What: found first, no longer seen, seen again, out of scope, at another place, suppressed in the code or no longer so, here in place of another that was decided, a copy of another, part of it is another from now on, triaged, assigned or noted, an exception was asked for, and what became of that, or somebody commented, or withdrew a comment." example:"triaged"`
 	ScanID    int64           `json:"scan_id,omitempty" doc:"Scan that told it; absent where none did." example:"42"`
-	By        *Person         `json:"by,omitempty" doc:"Triaged: who did."`
+	By        *Person         `json:"by,omitempty" doc:"Who did it; absent where a scan did."`
 	Before    *TriageDecision `json:"before,omitempty" doc:"Triaged: what was so until then."`
 	After     *TriageDecision `json:"after,omitempty" doc:"Triaged: what was so from then on."`
 	From      *EventPlace     `json:"from,omitempty" doc:"Moved: where it was."`
 	To        *EventPlace     `json:"to,omitempty" doc:"Moved: where it is since."`
 	FindingID int64           `json:"finding_id,omitempty" doc:"Precedent, copied and merged: the other finding; absent where it was of a project that was merged, which note names." example:"1240"`
+	CommentID int64           `json:"comment_id,omitempty" doc:"Commented and comment_withdrawn: the comment." example:"12"`
 	Note      string          `json:"note,omitempty" doc:"What was said of it, or why it was removed." example:"only in tests"`
 }
 

@@ -40,7 +40,7 @@ type NotificationRuleResponse struct {
 type CreateNotificationRuleRequest struct {
 	_           struct{} `additionalProperties:"false"`
 	Name        string   `json:"name" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"on call"`
-	Events      []string `json:"events" minItems:"1" maxItems:"20" enum:"new_finding,build_blocked,advisory,scan_failed,scan_missing,decision_ended,assigned,exception_asked,exception_decided,overdue" doc:"What is to be told."`
+	Events      []string `json:"events" minItems:"1" maxItems:"20" enum:"new_finding,build_blocked,advisory,scan_failed,scan_missing,decision_ended,assigned,exception_asked,exception_decided,overdue,comment" doc:"What is to be told."`
 	MinSeverity string   `json:"min_severity,omitempty" enum:"low,medium,high,critical" doc:"Leave out findings below it."`
 	IssueTypes  []string `json:"issue_types,omitempty" maxItems:"3" enum:"sast,sca,secrets" doc:"Only findings of these issue types; all without it."`
 	Filter      string   `json:"filter,omitempty" maxLength:"2000" doc:"Query of a findings page that findings must match: what stands behind its ?." example:"branch=primary"`
@@ -56,7 +56,7 @@ type CreateNotificationRuleRequest struct {
 type UpdateNotificationRuleRequest struct {
 	_           struct{}  `additionalProperties:"false"`
 	Name        *string   `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"on call"`
-	Events      *[]string `json:"events,omitempty" minItems:"1" maxItems:"20" enum:"new_finding,build_blocked,advisory,scan_failed,scan_missing,decision_ended,assigned,exception_asked,exception_decided,overdue" doc:"What is to be told."`
+	Events      *[]string `json:"events,omitempty" minItems:"1" maxItems:"20" enum:"new_finding,build_blocked,advisory,scan_failed,scan_missing,decision_ended,assigned,exception_asked,exception_decided,overdue,comment" doc:"What is to be told."`
 	MinSeverity *string   `json:"min_severity,omitempty" enum:",low,medium,high,critical" doc:"Leave out findings below it; empty leaves out none."`
 	IssueTypes  *[]string `json:"issue_types,omitempty" maxItems:"3" enum:"sast,sca,secrets" doc:"Only findings of these issue types; none is all."`
 	Filter      *string   `json:"filter,omitempty" maxLength:"2000" doc:"Query of a findings page that findings must match." example:"branch=primary"`

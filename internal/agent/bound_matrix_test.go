@@ -139,6 +139,9 @@ var boundAsks = map[string][]asked{
 	"createException":            {{body: `{"target":"r","reason":"x","forever":true,"projects":["{name}"]}`}},
 	"getException":               plain,
 	"deleteException":            plain,
+	"listFindingComments":        plain,
+	"addFindingComment":          {{body: `{"text":"x"}`}},
+	"withdrawFindingComment":     plain,
 	"listExceptionRequests":      plain,
 	"askException":               {{body: `{"issue_ids":[{findingId}],"reason":"x"}`}, {body: `{"issue_ids":[{ownFindingId},{findingId}],"reason":"x"}`}},
 	"getExceptionRequest":        plain,
@@ -207,7 +210,7 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 	w.scanAs(w.token, claim{name: "platform/old", id: "777"})
 	w.scanAs(w.token, claim{name: "secret/shop", id: "777", run: "their-run"})
 	shop := w.named("secret/shop")
-	var policyID, ruleless, exceptionID, documentID, runID, ticketID, connectionID, runnerID, ruleID, viewID, requestID int64
+	var policyID, ruleless, exceptionID, documentID, runID, ticketID, connectionID, runnerID, ruleID, viewID, requestID, commentID int64
 	finding := w.read(fmt.Sprint(`SELECT MIN(id) FROM finding WHERE project_id = `, shop.ID))
 	theirFinding, _ := strconv.ParseInt(finding[0], 10, 64)
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -266,6 +269,11 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		}
 		asked, err := tx.AddExceptionRequest(ctx, redoubt.ExceptionRequest{ProjectID: shop.ID, Reason: "theirs", TriageReason: redoubt.AcceptableRisk, Lineages: []int64{found[0].LineageID}})
 		requestID = asked.ID
+		if err != nil {
+			return err
+		}
+		comment, err := tx.AddFindingComment(ctx, redoubt.FindingComment{LineageID: found[0].LineageID, Text: "theirs"})
+		commentID = comment.ID
 		return err
 	})
 	scan := fmt.Sprint(w.scans()[0].ID)
@@ -278,14 +286,14 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		"name": {"secret/shop", "SECRET/shop"}, "oldName": {"platform/old"}, "projectName": {"secret/shop", "platform/old"}, "repoID": {"777"}, "url": {repoURL, repoURL + "/", "git@github.com:acme/gateway.git"},
 		"repositoryId": {fmt.Sprint(shop.ID)}, "findingId": finding, "scanId": {scan}, "uniqueId": {"their-run"},
 		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "policyRuleId": w.read(`SELECT MIN(id) FROM policy_rule WHERE deployment_id = ` + fmt.Sprint(w.deployment.ID)), "exceptionId": {fmt.Sprint(exceptionID)}, "documentId": {fmt.Sprint(documentID)}, "ticketId": {fmt.Sprint(ticketID)}, "policy": {"secret"}, "rule": {"nothing"}, "runId": {fmt.Sprint(runID)},
-		"connectionId": {fmt.Sprint(connectionID)}, "runnerId": {fmt.Sprint(runnerID)}, "notificationRuleId": {fmt.Sprint(ruleID)}, "savedViewId": {fmt.Sprint(viewID)}, "exceptionRequestId": {fmt.Sprint(requestID)}, "notificationId": {"1"},
+		"connectionId": {fmt.Sprint(connectionID)}, "runnerId": {fmt.Sprint(runnerID)}, "notificationRuleId": {fmt.Sprint(ruleID)}, "savedViewId": {fmt.Sprint(viewID)}, "exceptionRequestId": {fmt.Sprint(requestID)}, "commentId": {fmt.Sprint(commentID)}, "notificationId": {"1"},
 		"trackerName": {"platform/shop", "secret/shop"}, "connectionName": {"second-host"},
 	}
 	nobodys = map[string][]string{
 		"name": {"secret/none", "SECRET/none"}, "oldName": {"platform/none"}, "projectName": {"secret/none", "platform/none"}, "repoID": {"4711"}, "url": {"https://github.com/acme/none", "https://github.com/acme/none/", "git@github.com:acme/none.git"},
 		"repositoryId": {"4000000000"}, "findingId": {"4000000000"}, "scanId": {"4000000000"}, "uniqueId": {"nobodys-run"},
 		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "policyRuleId": {"4000000000"}, "exceptionId": {"4000000"}, "documentId": {"4000000"}, "ticketId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"}, "runId": {"4000000000"},
-		"connectionId": {"4000000000"}, "runnerId": {"4000000000"}, "notificationRuleId": {"4000000000"}, "savedViewId": {"4000000000"}, "exceptionRequestId": {"4000000000"}, "notificationId": {"4000000000"},
+		"connectionId": {"4000000000"}, "runnerId": {"4000000000"}, "notificationRuleId": {"4000000000"}, "savedViewId": {"4000000000"}, "exceptionRequestId": {"4000000000"}, "commentId": {"4000000000"}, "notificationId": {"4000000000"},
 		"trackerName": {"platform/none", "secret/none"}, "connectionName": {"unheard-of"},
 	}
 	for name, values := range fixed {

@@ -86,6 +86,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	notificationWrites(t, w, writes)
 	savedViewWrites(t, w, writes)
 	exceptionRequestWrites(t, w, writes)
+	commentWrites(t, w, writes)
 	writes["deleteVEXDocument"] = keyedWrite{request: request{method: "DELETE", path: "vex/" + w.proposalOnly(t, "delete")}}
 	return []string{
 		"linkTicket", "unlinkTicket", "createTickets", "deleteTicket",
@@ -95,6 +96,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 		"createConnection", "updateConnection", "testConnection", "makeWebhooks", "followRepositories", "unfollowRepositories", "startRun", "cancelRun", "retryRun", "revokeRunner", "deleteConnection",
 		"createNotificationRule", "updateNotificationRule", "testNotificationRule", "rotateNotificationSecret", "resendNotification", "deleteNotificationRule",
 		"createSavedView", "updateSavedView", "deleteSavedView", "askException", "approveException", "refuseException", "withdrawException",
+		"addFindingComment", "withdrawFindingComment",
 	}, writes
 }
 

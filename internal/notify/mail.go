@@ -107,7 +107,7 @@ func (d *delivery) letter(list []redoubt.Notification) (*mail.Msg, error) {
 		b.WriteString(s.text())
 	}
 	if list[0].Message.Person != 0 {
-		fmt.Fprintf(&b, "\nThis is about what you did at %s. Your account says where such mail goes, or that you want none: %s/account\n", d.base, d.base)
+		fmt.Fprintf(&b, "\nYou get this mail because it is about you, at %s. Your account says where such mail goes, or that you want none: %s/account\n", d.base, d.base)
 	} else {
 		fmt.Fprintf(&b, "\nAn administrator of %s made the notification rule %s, which has you told.\n", d.base, unlinked(list[0].Message.Rule))
 	}

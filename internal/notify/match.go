@@ -63,6 +63,13 @@ type matcher struct {
 // tell makes the messages about something that happened.
 func (m *matcher) tell(ctx context.Context, key string, h redoubt.Happening) error {
 	clear(m.seen)
+	if h.CommentID != 0 {
+		text, err := m.commentText(ctx, h.CommentID)
+		if text == "" { // it was withdrawn meanwhile
+			return err
+		}
+		h.Reason = text
+	}
 	for _, r := range m.rules {
 		if r.Paused || !r.Events.Has(h.Event) {
 			continue
@@ -156,7 +163,7 @@ func (m *matcher) look(ctx context.Context, h redoubt.Happening, r redoubt.Notif
 
 // whatever are the events that are told whatever was decided about their findings.
 var whatever = []redoubt.NotificationEvent{
-	redoubt.EventBuildBlocked, redoubt.EventAssigned, redoubt.EventExceptionAsked, redoubt.EventExceptionDecided, redoubt.EventOverdue,
+	redoubt.EventBuildBlocked, redoubt.EventAssigned, redoubt.EventExceptionAsked, redoubt.EventExceptionDecided, redoubt.EventOverdue, redoubt.EventComment,
 }
 
 // filterOf is a rule's filter for one issue type, about something that happened.

@@ -49,6 +49,16 @@ func (m *matcher) mailTo(ctx context.Context, id int64) (to string, err error) {
 	return to, err
 }
 
+// commentText reads a comment on a finding; empty: it was withdrawn, or is gone.
+func (m *matcher) commentText(ctx context.Context, id int64) (text string, err error) {
+	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
+		c, err := tx.FindingComment(ctx, id)
+		text = c.Text
+		return gone(err)
+	})
+	return text, err
+}
+
 // removed is what a rule is told of a request of whose findings no list has any any more: its
 // project is all that is left to be asked about.
 func (m *matcher) removed(ctx context.Context, h redoubt.Happening, r redoubt.NotificationRule) (p picture, err error) {

@@ -189,7 +189,7 @@ func (p picture) message(h redoubt.Happening, r redoubt.NotificationRule, at tim
 	m := redoubt.NotificationMessage{
 		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, 1000), Count: p.count, Severities: p.severities, Findings: p.findings,
 		Projects: p.about, Scan: h.ScanID, Run: h.RunID, Assignee: h.Assignee,
-		Request: h.RequestID, Asker: h.Asker,
+		Request: h.RequestID, Asker: h.Asker, Comment: h.CommentID, Author: h.Author,
 	}
 	switch {
 	case h.Event == redoubt.EventBuildBlocked:

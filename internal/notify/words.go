@@ -61,12 +61,17 @@ func (p picture) title(h redoubt.Happening, r redoubt.NotificationRule) string {
 		return cmp.Or(h.Asker, "Somebody") + " asked for an exception for " + n + p.where()
 	case redoubt.EventExceptionDecided:
 		return "The exception that " + cmp.Or(h.Asker, "somebody") + " asked for was " + became(h.RequestState) + ", for " + n + p.where()
+	case redoubt.EventComment:
+		return cmp.Or(h.Author, "Somebody") + " commented on a finding" + p.where()
 	}
 	return n
 }
 
 // personalTitle says in a sentence what happened, to whom it is about.
 func (p picture) personalTitle(h redoubt.Happening) string {
+	if h.Event == redoubt.EventComment {
+		return cmp.Or(h.Author, "Somebody") + " mentioned you on a finding" + p.where()
+	}
 	return "The exception that you asked for was " + became(h.RequestState) + ", for " + counted(p.count, "finding", "findings") + p.where()
 }
 

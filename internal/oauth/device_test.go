@@ -229,7 +229,7 @@ func TestWhoMayOnlyLookLetsAProgramAsk(t *testing.T) {
 	w.role = redoubt.RoleViewer
 	client := w.registerDevice()
 	codes := w.begin(client, "read write")
-	if text := w.fetch("/orgs/acme/device?code=" + codes.get("user_code")).text; !strings.Contains(text, "read, and ask for exceptions") || strings.Contains(text, "settings</label>") {
+	if text := w.fetch("/orgs/acme/device?code=" + codes.get("user_code")).text; !strings.Contains(text, "read, comment, and ask for exceptions") || strings.Contains(text, "settings</label>") {
 		t.Errorf("the page says %s", text)
 	}
 	w.answer("acme", codes.get("user_code"), url.Values{"access": {"write"}})

@@ -125,6 +125,11 @@ var described = map[string]routeDoc{
 	"listExceptionRequests": {"List requests for exceptions", "What people asked to have ignored, and what became of it, the newest first, in pages. Pass `cursor` to get the next page; it is absent on the last one. A token that is bound to projects sees those about its projects."},
 	"askException": {"Ask for an exception", "Has an exception for findings of one project wait to be decided by somebody who may triage. Viewers may ask. A finding that an open request is about already is a conflict, and so is one request too many: 50 wait of one person, 500 in all. " +
 		"It ends by itself when none of its findings is open any more."},
+	"listFindingComments": {"List the comments on a finding", "What people wrote about a finding, on all its refs, the oldest first, in pages. Pass `cursor` to get the next page; it is absent on the last one. Those that were withdrawn are listed without their text."},
+	"addFindingComment": {"Comment on a finding", "Writes a comment, as plain text, on a finding and so on all its refs. Viewers may. It decides nothing. Users of the deployment whom it names, as @ben, at most 20, are told; any other name is text. " +
+		"A finding has 500 comments, and a person writes 300 in 24 hours: one more is a conflict."},
+	"withdrawFindingComment": {"Withdraw a comment on a finding", "Forgets the text of a comment and whom it mentions; that there was one stays. The maker of the token withdraws their own, an administrator any. One that was withdrawn already is a conflict."},
+
 	"getExceptionRequest": {"Get a request for an exception", "A request by its id."},
 	"approveException":    {"Approve a request for an exception", "Ignores what of the request is open, on all refs, until a day, as a decision of who approves. One that was decided already is a conflict."},
 	"refuseException":     {"Refuse a request for an exception", "Ends a request with why. One that was decided already is a conflict."},
@@ -188,6 +193,7 @@ var pathWords = map[string]struct{ text, example string }{
 	"exceptionId":    {"Id of the exception.", "7"},
 
 	"exceptionRequestId": {"Id of the request for an exception.", "12"},
+	"commentId":          {"Id of the comment.", "12"},
 
 	"ticketId":     {"Id of the ticket here.", "7"},
 	"documentId":   {"Id of the VEX document.", "3"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
@@ -41,6 +42,13 @@ func (c *call) getFindingHistory(ctx context.Context, _ *none) (*api.FindingHist
 	}
 	for _, r := range asked {
 		out.Events = append(out.Events, askedEvents(r)...)
+	}
+	comments, err := c.tx.NewestFindingComments(ctx, found.LineageID)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range comments {
+		out.Events = append(out.Events, commentEvents(n)...)
 	}
 	slices.SortStableFunc(out.Events, func(a, b api.FindingEvent) int { return a.At.Compare(b.At.Time) })
 	out.Others, err = c.others(ctx, view, found)
@@ -124,6 +132,19 @@ func askedEvents(r redoubt.ExceptionRequest) []api.FindingEvent {
 		})
 	}
 	return events
+}
+
+// commentEvents tell that somebody commented, and that somebody withdrew it.
+func commentEvents(n redoubt.FindingComment) []api.FindingEvent {
+	event := func(at time.Time, kind string, by redoubt.Actor) api.FindingEvent {
+		return api.FindingEvent{At: api.Time{Time: at}, Kind: kind, By: &api.Person{Kind: by.Kind, Name: by.Name}, CommentID: n.ID}
+	}
+	written := event(n.WrittenAt, "commented", n.WrittenBy)
+	if !n.Withdrawn() {
+		written.Note = n.Text
+		return []api.FindingEvent{written}
+	}
+	return []api.FindingEvent{written, event(n.WithdrawnAt, "comment_withdrawn", n.WithdrawnBy)}
 }
 
 func stateThen(t redoubt.Triage) *api.TriageDecision {

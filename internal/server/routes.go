@@ -101,7 +101,7 @@ func Routes() []Route {
 		{edge.Row(get, byID+"/scans/{scanId}/snippets", Upload, viewer, reads, byProject), "listSnippets", "scans", beyond(view((*call).listSnippets))},
 		{edge.Row(post, byID+"/scans/{scanId}/snippets", Upload, triager, writes, byProject), "putSnippets", "scans", beyond(update((*call).putSnippets))},
 		{edge.Row(post, byID+"/imports", Upload, triager, writes, byName), "importReports", "scans", beyond(keyed(plain((*call).importReports)))},
-	}, slices.Concat(policyRoutes(), savedViewRoutes(), decisionRoutes(), managedRoutes(), notificationRoutes())...)
+	}, slices.Concat(policyRoutes(), savedViewRoutes(), commentRoutes(), decisionRoutes(), managedRoutes(), notificationRoutes())...)
 }
 
 // policyRoutes are the rows about policies.
@@ -136,6 +136,16 @@ func savedViewRoutes() []Route {
 		{edge.Row(get, one, WebAPI, viewer, reads, refused), "getSavedView", "findings", beyond(tagged(view((*call).getSavedView)))},
 		{edge.Row(patch, one, WebAPI, triager, writes, refused), "updateSavedView", "findings", beyond(tagged(update((*call).updateSavedView)))},
 		{edge.Row(del, one, WebAPI, triager, writes, refused), "deleteSavedView", "findings", beyond(tagged(update((*call).deleteSavedView)))},
+	}
+}
+
+// commentRoutes are the rows about what people write about findings.
+func commentRoutes() []Route {
+	const comments = bySlug + "/findings/{findingId}/comments"
+	return []Route{
+		{edge.Row(get, comments, WebAPI, viewer, reads, byProject), "listFindingComments", "findings", beyond(view((*call).listFindingComments))},
+		{edge.Row(post, comments, WebAPI, viewer, writes, byProject).Asking(), "addFindingComment", "findings", beyond(update((*call).addFindingComment))},
+		{edge.Row(post, comments+"/{commentId}/withdraw", WebAPI, viewer, writes, byProject).Asking(), "withdrawFindingComment", "findings", beyond(update((*call).withdrawFindingComment))},
 	}
 }
 

@@ -127,6 +127,8 @@ var relations = []relation{
 	{"exception_request", "project_id", "project", "id"},
 	{"exception_request_finding", "request_id", "exception_request", "id"},
 	{"exception_request_finding", "lineage_id", "lineage", "id"},
+	{"finding_comment", "lineage_id", "lineage", "id"},
+	{"finding_comment_mention", "comment_id", "finding_comment", "id"},
 }
 
 // CheckRows looks whether the rows of the deployment fit together: what names

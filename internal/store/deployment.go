@@ -219,7 +219,7 @@ func (tx *Tx) OpenRules(ctx context.Context, open bool) error {
 // tenantTables hold a tenant's rows, those that point at others first. The
 // audit trail is not among them: it outlives what it tells of.
 var tenantTables = []string{
-	"exception_request_finding", "exception_request", "notification", "notification_rule", "saved_view_default", "saved_view",
+	"finding_comment_mention", "finding_comment", "exception_request_finding", "exception_request", "notification", "notification_rule", "saved_view_default", "saved_view",
 	"index_checkpoint", "user_role", "user_invitation", "managed_run_log", "managed_run", "managed_plan", "runner",
 	"failed_attempt", "login_request", "oauth_grant", "job_due", "job", "kept_answer", "agent_scan", "scan_account", "report_memo", "rule_version", "dependency", "package_version", "package", "inventory_graph", "inventory_content", "inventory",
 	"advisory_match", "exemption_mark", "triage_event", "change", "change_time", "finding_event", "finding_subject", "finding_snippet", "finding_body", "finding",

@@ -335,17 +335,7 @@ func (tx *Tx) FindingsOfRequests(ctx context.Context, list []redoubt.ExceptionRe
 	for _, r := range list {
 		lineages = append(lineages, r.Lineages...)
 	}
-	of := map[int64]int64{}
-	if len(lineages) == 0 {
-		return of, nil
-	}
-	in, arg := tx.in("lineage_id", 3, lineages)
-	return of, each(ctx, tx, func(r row) error {
-		var lineage, id int64
-		err := r.Scan(&lineage, &id)
-		of[lineage] = id
-		return err
-	}, `SELECT lineage_id, COALESCE(MIN(CASE WHEN state = $2 THEN id END), MIN(id)) FROM finding WHERE deployment_id = $1 AND `+in+` GROUP BY lineage_id`, int64(redoubt.Unresolved), arg)
+	return tx.FindingsOfLineages(ctx, lineages)
 }
 
 // OpenRequestCounts counts the requests of a user, 0 being those of no user, that are open

@@ -131,6 +131,30 @@ func (tx *Tx) tellRequest(ctx context.Context, e redoubt.NotificationEvent, r re
 	return err
 }
 
+// tellComment tells of a comment on a finding. Whom it mentions gets mail, but for who wrote
+// it.
+func (tx *Tx) tellComment(ctx context.Context, c redoubt.FindingComment) error {
+	h := redoubt.Happening{Event: redoubt.EventComment, CommentID: c.ID, Author: c.WrittenBy.Name}
+	h.Lineages.Add(c.LineageID)
+	if len(c.Mentions) == 0 && !tx.notified.Has(h.Event) {
+		return nil
+	}
+	if c.AuthorID != 0 {
+		author, err := tx.MemberByID(ctx, c.AuthorID)
+		if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+			return err
+		}
+		h.Author = cmp.Or(author.Name, h.Author)
+	}
+	for _, mentioned := range c.Mentions {
+		if mentioned.UserID != c.AuthorID {
+			h.Persons = append(h.Persons, mentioned.UserID)
+		}
+	}
+	tx.Tell(h)
+	return nil
+}
+
 // tellBlocked tells that a scan failed its build.
 func (tx *Tx) tellBlocked(scanID int64, gate *redoubt.ScanGate) {
 	if gate == nil {

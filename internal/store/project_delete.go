@@ -19,7 +19,8 @@ func (tx *Tx) ProjectHolding(ctx context.Context, id int64) (ProjectHolding, err
 	return one(ctx, tx, func(r row) (h ProjectHolding, err error) {
 		return h, r.Scan(&h.Findings, &h.Decisions, &h.Scans, &h.Lockfiles, &h.VEX, &h.Runs, &h.Names)
 	}, `SELECT (SELECT COUNT(*) FROM finding`+ofProject+`,
-		(SELECT COUNT(*) FROM triage_event WHERE deployment_id = $1 AND lineage_id IN (SELECT id FROM lineage`+ofProject+`),
+		(SELECT COUNT(*) FROM triage_event WHERE deployment_id = $1 AND lineage_id IN (SELECT id FROM lineage`+ofProject+`) +
+		(SELECT COUNT(*) FROM finding_comment WHERE deployment_id = $1 AND lineage_id IN (SELECT id FROM lineage`+ofProject+`),
 		(SELECT COUNT(*) FROM scan`+ofProject+`, (SELECT COUNT(*) FROM inventory`+ofProject+`, (SELECT COUNT(*) FROM vex_document`+ofProject+`,
 		(SELECT COUNT(*) FROM managed_run`+ofProject+`, (SELECT COUNT(*) FROM project_alias`+ofProject, id)
 }
@@ -53,11 +54,12 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 		inventories = ` WHERE deployment_id = $1 AND inventory_id IN (SELECT id FROM inventory` + ofProject + `)`
 		lineages    = ` WHERE deployment_id = $1 AND lineage_id IN (SELECT id FROM lineage` + ofProject + `)`
 		scans       = ` WHERE deployment_id = $1 AND scan_id IN (SELECT id FROM scan` + ofProject + `)`
+		comments    = ` WHERE deployment_id = $1 AND comment_id IN (SELECT id FROM finding_comment` + lineages + `)`
 		findings    = ` WHERE deployment_id = $1 AND finding_id IN (SELECT id FROM finding` + ofProject + `)`
 	)
 	for _, rows := range []string{
 		"finding_event" + findings, "finding_body" + findings, "finding_subject" + findings, "finding_snippet" + findings, "finding" + ofProject,
-		"exception_request_finding" + lineages, "exception_request" + ofProject, "triage_event" + lineages, "ticket_finding" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
+		"finding_comment_mention" + comments, "finding_comment" + lineages, "exception_request_finding" + lineages, "exception_request" + ofProject, "triage_event" + lineages, "ticket_finding" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
 		"dependency" + inventories, "inventory_graph" + inventories, "inventory_content" + inventories, "inventory" + ofProject,
 		"agent_scan" + scans, "scan_account" + scans,
 		"scan" + ofProject, "report_memo" + ofProject, "project_alias" + ofProject, "vex_refusal" + ofProject,

@@ -32,6 +32,7 @@ var noises = []func(context.Context, *store.Tx) error{
 	noisyView,
 	noisyExceptionRequest,
 	noisyRuns,
+	noisyComment,
 }
 
 func makeNoise(ctx context.Context, s *store.Store) error {

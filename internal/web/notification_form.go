@@ -15,8 +15,8 @@ var (
 	eventLabels = map[redoubt.NotificationEvent]string{
 		redoubt.EventNewFinding: "New findings", redoubt.EventBuildBlocked: "A build is blocked", redoubt.EventAdvisory: "An advisory affects dependencies in use",
 		redoubt.EventScanFailed: "A scan fails", redoubt.EventScanMissing: "A project is not scanned for days", redoubt.EventDecisionEnded: "A decision ends and its findings reopen",
-		redoubt.EventAssigned:       "Findings are assigned",
-		redoubt.EventExceptionAsked: "An exception is asked for", redoubt.EventExceptionDecided: "What became of an exception that was asked for",
+		redoubt.EventAssigned: "Findings are assigned",
+		redoubt.EventComment:  "Somebody comments on a finding", redoubt.EventExceptionAsked: "An exception is asked for", redoubt.EventExceptionDecided: "What became of an exception that was asked for",
 		redoubt.EventOverdue: "Findings become overdue",
 	}
 	channelLabels = map[redoubt.NotificationChannel]string{

@@ -350,6 +350,28 @@ finding_body.body bytea NOT NULL
 finding_body.evidence_json text NOT NULL
 CREATE UNIQUE INDEX finding_body_pkey ON public.finding_body USING btree (deployment_id, finding_id)
 finding_body PRIMARY KEY (deployment_id, finding_id)
+finding_comment.deployment_id bigint NOT NULL
+finding_comment.id bigint NOT NULL
+finding_comment.lineage_id bigint NOT NULL
+finding_comment.body text NOT NULL
+finding_comment.written_at bigint NOT NULL
+finding_comment.written_by_json text NOT NULL
+finding_comment.author_id bigint NOT NULL
+finding_comment.withdrawn_at bigint
+finding_comment.withdrawn_by_json text NOT NULL
+CREATE INDEX finding_comment_author ON public.finding_comment USING btree (deployment_id, author_id, written_at)
+CREATE INDEX finding_comment_lineage ON public.finding_comment USING btree (deployment_id, lineage_id, id)
+CREATE UNIQUE INDEX finding_comment_pkey ON public.finding_comment USING btree (deployment_id, id)
+finding_comment FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+finding_comment PRIMARY KEY (deployment_id, id)
+finding_comment_mention.deployment_id bigint NOT NULL
+finding_comment_mention.comment_id bigint NOT NULL
+finding_comment_mention.user_id bigint NOT NULL
+finding_comment_mention.name text NOT NULL
+CREATE INDEX finding_comment_mention_user ON public.finding_comment_mention USING btree (deployment_id, user_id, comment_id)
+CREATE UNIQUE INDEX finding_comment_mention_pkey ON public.finding_comment_mention USING btree (deployment_id, comment_id, user_id)
+finding_comment_mention FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+finding_comment_mention PRIMARY KEY (deployment_id, comment_id, user_id)
 finding_event.deployment_id bigint NOT NULL
 finding_event.id bigint NOT NULL
 finding_event.finding_id bigint NOT NULL

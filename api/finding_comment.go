@@ -1,0 +1,60 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+)
+
+// FindingComment is what somebody wrote about a finding.
+type FindingComment struct {
+	ID          int64    `json:"id" doc:"Id of the comment." example:"12"`
+	Text        string   `json:"text,omitempty" doc:"What was written, as plain text; absent once it was withdrawn." example:"@ben is this reachable from the shop?"`
+	WrittenAt   Time     `json:"written_at" doc:"When."`
+	WrittenBy   string   `json:"written_by" doc:"Who wrote it." example:"user:ana"`
+	Mentions    []string `json:"mentions" doc:"Names of the users whom it mentions." example:"[\"ben\"]"`
+	WithdrawnAt *Time    `json:"withdrawn_at" nullable:"true" doc:"When it was withdrawn; null: it was not."`
+	WithdrawnBy string   `json:"withdrawn_by,omitempty" doc:"Who withdrew it; absent where nobody did." example:"user:ana"`
+}
+
+// FindingCommentsQuery are the parameters of the list of comments.
+type FindingCommentsQuery struct {
+	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
+	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Comments in one answer; 0 takes the default."`
+}
+
+// ListFindingCommentsResponse is one page of comments.
+type ListFindingCommentsResponse struct {
+	Comments []FindingComment `json:"comments" doc:"Comments, the oldest first, withdrawn ones too."`
+	Cursor   string           `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
+}
+
+// FindingCommentResponse is a comment alone.
+type FindingCommentResponse struct {
+	Comment FindingComment `json:"comment" doc:"The comment as it is now."`
+}
+
+// AddFindingCommentRequest comments on a finding.
+type AddFindingCommentRequest struct {
+	_    struct{} `additionalProperties:"false"`
+	Text string   `json:"text" minLength:"1" maxLength:"3000" doc:"What to write, as plain text. A user whom it names, as @ben, is told." example:"@ben is this reachable from the shop?"`
+}
+
+func findingComments(deployment string, finding int64, more ...string) string {
+	return path(append([]string{deployment, "findings", strconv.FormatInt(finding, 10), "comments"}, more...)...)
+}
+
+// ListFindingComments answers a page of the comments on a finding.
+func (c *Client) ListFindingComments(ctx context.Context, deployment string, finding int64, q FindingCommentsQuery) (*ListFindingCommentsResponse, error) {
+	return answer[ListFindingCommentsResponse](ctx, c, call{method: http.MethodGet, path: findingComments(deployment, finding), query: values(q)})
+}
+
+// AddFindingComment comments on a finding.
+func (c *Client) AddFindingComment(ctx context.Context, deployment string, finding int64, r AddFindingCommentRequest, options ...Option) (*FindingCommentResponse, error) {
+	return answer[FindingCommentResponse](ctx, c, call{method: http.MethodPost, path: findingComments(deployment, finding), body: r}, options...)
+}
+
+// WithdrawFindingComment takes a comment back.
+func (c *Client) WithdrawFindingComment(ctx context.Context, deployment string, finding, comment int64, options ...Option) (*FindingCommentResponse, error) {
+	return answer[FindingCommentResponse](ctx, c, call{method: http.MethodPost, path: findingComments(deployment, finding, strconv.FormatInt(comment, 10), "withdraw")}, options...)
+}

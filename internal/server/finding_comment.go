@@ -1,0 +1,94 @@
+package server
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/triage"
+)
+
+// defaultFindingComments is how many comments an answer holds when 0 are asked for.
+const defaultFindingComments = 100
+
+// findingCommentsInput is a page of comments that is asked for.
+type findingCommentsInput struct {
+	api.FindingCommentsQuery
+	idPosition
+}
+
+// Resolve finds the position in the list.
+func (in *findingCommentsInput) Resolve(ctx huma.Context) []error {
+	return in.find(ctx, "finding-comments", callOf(ctx.Context()).r.PathValue("findingId"), in.Cursor)
+}
+
+// commented finds the finding that the path names, as lists show it.
+func (c *call) commented(ctx context.Context) (redoubt.Finding, error) {
+	id, err := c.id("findingId")
+	if err != nil {
+		return redoubt.Finding{}, err
+	}
+	found, err := c.shownFinding(ctx, id)
+	return found.Finding, err
+}
+
+func (c *call) listFindingComments(ctx context.Context, in *findingCommentsInput) (*api.ListFindingCommentsResponse, error) {
+	found, _, _, err := c.findingOfHistory(ctx) // of one that was removed too
+	if err != nil {
+		return nil, err
+	}
+	list, more, err := c.tx.FindingComments(ctx, found.LineageID, in.after, cmp.Or(int(in.Limit), defaultFindingComments))
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListFindingCommentsResponse{Comments: make([]api.FindingComment, len(list))}
+	for i, n := range list {
+		out.Comments[i] = findingCommentOf(n)
+	}
+	if more {
+		out.Cursor, err = c.server.cursors().encode(in.list, list[len(list)-1].ID)
+	}
+	return out, err
+}
+
+func findingCommentOf(n redoubt.FindingComment) api.FindingComment {
+	out := api.FindingComment{
+		ID: n.ID, Text: n.Text, WrittenAt: api.Time{Time: n.WrittenAt}, WrittenBy: n.WrittenBy.String(), Mentions: make([]string, len(n.Mentions)),
+		WithdrawnAt: timeOrNull(n.WithdrawnAt), WithdrawnBy: n.WithdrawnBy.String(),
+	}
+	for i, m := range n.Mentions {
+		out.Mentions[i] = m.Name
+	}
+	return out
+}
+
+func (c *call) addFindingComment(ctx context.Context, in *request[api.AddFindingCommentRequest]) (*api.FindingCommentResponse, error) {
+	found, err := c.commented(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made, err := triage.Comment(ctx, c.tx, found, in.Body.Text, c.caller.Token.UserID)
+	if err != nil {
+		return nil, inBody(err)
+	}
+	return &api.FindingCommentResponse{Comment: findingCommentOf(made)}, nil
+}
+
+func (c *call) withdrawFindingComment(ctx context.Context, _ *none) (*api.FindingCommentResponse, error) {
+	found, err := c.commented(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, err := c.id("commentId")
+	if err != nil {
+		return nil, err
+	}
+	gone, err := triage.WithdrawComment(ctx, c.tx, found, id, c.caller.Token.UserID, c.caller.Has(redoubt.RoleAdmin))
+	if err != nil {
+		return nil, err
+	}
+	return &api.FindingCommentResponse{Comment: findingCommentOf(gone)}, nil
+}

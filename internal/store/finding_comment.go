@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+const findingCommentColumns = `id, lineage_id, body, written_at, written_by_json, author_id, withdrawn_at, withdrawn_by_json`
+
+func scanFindingComment(r row) (c redoubt.FindingComment, err error) {
+	return c, r.Scan(&c.ID, &c.LineageID, &c.Text, instant(&c.WrittenAt), decoded(&c.WrittenBy), &c.AuthorID, instant(&c.WithdrawnAt), decoded(&c.WithdrawnBy))
+}
+
+// findingCommentImage is what the audit trail tells of a comment: never its text, which goes
+// when it is withdrawn.
+type findingCommentImage struct {
+	Lineage  int64    `json:"lineage"`
+	Mentions []string `json:"mentions,omitempty"`
+}
+
+func imageOfFindingComment(c redoubt.FindingComment) findingCommentImage {
+	image := findingCommentImage{Lineage: c.LineageID}
+	for _, m := range c.Mentions {
+		image.Mentions = append(image.Mentions, m.Name)
+	}
+	return image
+}
+
+// AddFindingComment stores a comment, and returns it with its id and who wrote it when. Who it
+// mentions is told.
+func (tx *Tx) AddFindingComment(ctx context.Context, c redoubt.FindingComment) (redoubt.FindingComment, error) {
+	var err error
+	if c.ID, err = tx.newID(ctx, seqConnection); err != nil {
+		return c, err
+	}
+	c.WrittenAt, c.WrittenBy = tx.now, tx.actor
+	err = tx.insert(ctx, `finding_comment (deployment_id, `+findingCommentColumns+`)`, [][]any{{
+		c.ID, c.LineageID, c.Text, c.WrittenAt, encoded(c.WrittenBy), c.AuthorID, c.WithdrawnAt, encoded(c.WithdrawnBy),
+	}}, "")
+	if err != nil {
+		return c, err
+	}
+	rows := make([][]any, len(c.Mentions))
+	for i, m := range c.Mentions {
+		rows[i] = []any{c.ID, m.UserID, m.Name}
+	}
+	if err := tx.insert(ctx, `finding_comment_mention (deployment_id, comment_id, user_id, name)`, rows, ""); err != nil {
+		return c, err
+	}
+	tx.audit("finding_comment.create", subject("finding_comment", c.ID), nil, imageOfFindingComment(c))
+	return c, tx.tellComment(ctx, c)
+}
+
+// WithdrawFindingComment forgets the text of a comment and whom it mentions. That there was
+// one, and who withdrew it, stays.
+func (tx *Tx) WithdrawFindingComment(ctx context.Context, c redoubt.FindingComment) (redoubt.FindingComment, error) {
+	before := c
+	c.Text, c.Mentions, c.WithdrawnAt, c.WithdrawnBy = "", nil, tx.now, tx.actor
+	err := tx.write(ctx, `UPDATE finding_comment SET body = '', withdrawn_at = $3, withdrawn_by_json = $4 WHERE deployment_id = $1 AND id = $2`, c.ID, c.WithdrawnAt, encoded(c.WithdrawnBy))
+	if err != nil {
+		return c, err
+	}
+	if err := tx.write(ctx, `DELETE FROM finding_comment_mention WHERE deployment_id = $1 AND comment_id = $2`, c.ID); err != nil {
+		return c, err
+	}
+	tx.audit("finding_comment.withdraw", subject("finding_comment", c.ID), imageOfFindingComment(before), nil)
+	return c, nil
+}
+
+// FindingComment finds one by its id; an unknown one is redoubt.ErrNotFound.
+func (tx *Tx) FindingComment(ctx context.Context, id int64) (redoubt.FindingComment, error) {
+	c, err := one(ctx, tx, scanFindingComment, `SELECT `+findingCommentColumns+` FROM finding_comment WHERE deployment_id = $1 AND id = $2`, id)
+	if err != nil {
+		return c, fmt.Errorf("comment %d: %w", id, err)
+	}
+	list := []redoubt.FindingComment{c}
+	err = tx.readMentions(ctx, list)
+	return list[0], err
+}
+
+// FindingComments lists the comments on a lineage behind an id, oldest first, withdrawn ones
+// too, and says whether there are newer ones.
+func (tx *Tx) FindingComments(ctx context.Context, lineageID, after int64, limit int) (list []redoubt.FindingComment, more bool, err error) {
+	list, err = many(ctx, tx, scanFindingComment, `SELECT `+findingCommentColumns+` FROM finding_comment WHERE deployment_id = $1 AND lineage_id = $2 AND id > $3 ORDER BY id LIMIT $4`,
+		lineageID, after, limit+1)
+	if err != nil {
+		return nil, false, err
+	}
+	if more = len(list) > limit; more {
+		list = list[:limit]
+	}
+	return list, more, tx.readMentions(ctx, list)
+}
+
+// NewestFindingComments lists the newest comments on a lineage, as many as one finding may
+// have, oldest first.
+func (tx *Tx) NewestFindingComments(ctx context.Context, lineageID int64) ([]redoubt.FindingComment, error) {
+	list, err := many(ctx, tx, scanFindingComment, `SELECT `+findingCommentColumns+` FROM finding_comment WHERE deployment_id = $1 AND lineage_id = $2 ORDER BY id DESC LIMIT $3`,
+		lineageID, redoubt.MaxCommentsOf)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(list)
+	return list, tx.readMentions(ctx, list)
+}
+
+// CommentsMentioning lists the newest comments that mention a user, the newest first.
+func (tx *Tx) CommentsMentioning(ctx context.Context, userID int64, limit int) ([]redoubt.FindingComment, error) {
+	list, err := many(ctx, tx, scanFindingComment, `SELECT `+findingCommentColumns+` FROM finding_comment WHERE deployment_id = $1 AND id IN
+		(SELECT comment_id FROM finding_comment_mention WHERE deployment_id = $1 AND user_id = $2 ORDER BY comment_id DESC LIMIT $3) ORDER BY id DESC`, userID, limit)
+	if err != nil {
+		return nil, err
+	}
+	return list, tx.readMentions(ctx, list)
+}
+
+// readMentions reads whom comments mention, by name.
+func (tx *Tx) readMentions(ctx context.Context, list []redoubt.FindingComment) error {
+	if len(list) == 0 {
+		return nil
+	}
+	ids, at := make([]int64, len(list)), make(map[int64]int, len(list))
+	for i, c := range list {
+		ids[i], at[c.ID] = c.ID, i
+	}
+	in, arg := tx.in("comment_id", 2, ids)
+	return each(ctx, tx, func(r row) error {
+		var id int64
+		var m redoubt.Mentioned
+		err := r.Scan(&id, &m.UserID, &m.Name)
+		of := &list[at[id]]
+		of.Mentions = append(of.Mentions, m)
+		return err
+	}, `SELECT comment_id, user_id, name FROM finding_comment_mention WHERE deployment_id = $1 AND `+in+` ORDER BY comment_id, name`+tx.session.engine.byBytes, arg)
+}
+
+// CommentCounts counts the comments on a lineage, withdrawn ones too, and what a user wrote in
+// the last day in the deployment, 0 being those of no user.
+func (tx *Tx) CommentCounts(ctx context.Context, lineageID, authorID int64) (ofFinding, ofAuthor int, err error) {
+	_, err = one(ctx, tx, func(r row) (struct{}, error) { return struct{}{}, r.Scan(&ofFinding, &ofAuthor) },
+		`SELECT (SELECT COUNT(*) FROM finding_comment WHERE deployment_id = $1 AND lineage_id = $2),
+			(SELECT COUNT(*) FROM finding_comment WHERE deployment_id = $1 AND author_id = $3 AND written_at > $4)`,
+		lineageID, authorID, tx.now.AddDate(0, 0, -1))
+	return ofFinding, ofAuthor, err
+}
+
+// MembersNamed finds those of some names that users have who may sign in and have a role in
+// the deployment.
+func (tx *Tx) MembersNamed(ctx context.Context, names []string) ([]redoubt.Member, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	in, arg := tx.in("u.name", 2, names)
+	return many(ctx, tx, scanMember, memberQuery+` AND u.disabled_at IS NULL AND `+in+` ORDER BY u.name`+tx.session.engine.byBytes, arg)
+}
+
+// FindingsOfLineages finds a finding to show for each lineage: one that is open, if any is.
+func (tx *Tx) FindingsOfLineages(ctx context.Context, lineages []int64) (map[int64]int64, error) {
+	of := map[int64]int64{}
+	if len(lineages) == 0 {
+		return of, nil
+	}
+	in, arg := tx.in("lineage_id", 3, lineages)
+	return of, each(ctx, tx, func(r row) error {
+		var lineage, id int64
+		err := r.Scan(&lineage, &id)
+		of[lineage] = id
+		return err
+	}, `SELECT lineage_id, COALESCE(MIN(CASE WHEN state = $2 THEN id END), MIN(id)) FROM finding WHERE deployment_id = $1 AND `+in+` GROUP BY lineage_id`, int64(redoubt.Unresolved), arg)
+}

@@ -1,0 +1,18 @@
+package storetest
+
+import (
+	"context"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// noisyComment comments on the first finding as somebody who mentions themselves, so that
+// nobody is told.
+func noisyComment(ctx context.Context, tx *store.Tx) error {
+	found, err := tx.FindingsByID(ctx, []int64{1})
+	for _, f := range found {
+		_, err = tx.AddFindingComment(ctx, redoubt.FindingComment{LineageID: f.LineageID, AuthorID: 1, Text: "noise", Mentions: []redoubt.Mentioned{{UserID: 1, Name: "noise"}}})
+	}
+	return err
+}
