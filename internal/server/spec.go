@@ -233,7 +233,7 @@ func failures(r Route) []int {
 }
 
 // bodiless are the routes that write by a method that has a body elsewhere, and take none.
-var bodiless = []string{"testConnection", "makeWebhooks", "cancelRun", "retryRun", "withdrawException", "testNotificationRule", "rotateNotificationSecret", "resendNotification"}
+var bodiless = []string{"testConnection", "makeWebhooks", "cancelRun", "retryRun", "withdrawException", "withdrawFindingComment", "testNotificationRule", "rotateNotificationSecret", "resendNotification"}
 
 // takesBody reports whether a route reads a body.
 func takesBody(r Route) bool {

@@ -110,6 +110,7 @@ type myPage struct {
 	Parts       []myPart
 	Requests    []exceptionRequestRow // that the viewer made, the newest
 	AllRequests string
+	Mentions    []mention // of the viewer, the newest
 }
 
 // myPart is what of it is of one product.
@@ -145,7 +146,8 @@ func (req *request) myRequests(view *index.View) (rows []exceptionRequestRow, er
 	return rows, err
 }
 
-// listMine shows what waits for the viewer, riskiest first, and what they asked for.
+// listMine shows what waits for the viewer, riskiest first, what they asked for, and who
+// mentions them.
 func (req *request) listMine() error {
 	view, err := req.findings()
 	if err != nil {
@@ -153,6 +155,9 @@ func (req *request) listMine() error {
 	}
 	page := &myPage{AllRequests: req.to("/exception-requests?show=mine")}
 	if page.Requests, err = req.myRequests(view); err != nil {
+		return err
+	}
+	if page.Mentions, err = req.myMentions(view); err != nil {
 		return err
 	}
 	for _, p := range products {

@@ -46,6 +46,7 @@ type findingDetail struct {
 	Mine     bool
 	Ticket   *redoubt.Ticket           // nil: it has none
 	Asked    *redoubt.ExceptionRequest // that waits to be decided; nil: none
+	Comment  commentForm
 }
 
 // Touches says what the button does beyond the finding itself.
@@ -63,7 +64,10 @@ type precedent struct {
 }
 
 // showFinding is the page of one finding, of whatever product.
-func (req *request) showFinding() error {
+func (req *request) showFinding() error { return req.finding(http.StatusOK, commentForm{}) }
+
+// finding shows the finding that the path names, with a comment that was not taken.
+func (req *request) finding(status int, typed commentForm) error {
 	id, err := req.id()
 	if err != nil {
 		return err
@@ -74,7 +78,7 @@ func (req *request) showFinding() error {
 	}
 	back := req.r.URL.Query().Get("back")
 	if !req.local(back) {
-		back = req.r.URL.Path
+		back = req.to("/findings/" + decimal(id))
 	}
 	d, err := req.detail(view, id, back)
 	if err != nil {
@@ -86,7 +90,8 @@ func (req *request) showFinding() error {
 	if d.Done, err = req.decided(req.r.URL.Query().Get("done"), d.Own); err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, pageView{Template: "finding", Title: d.Title(), Section: d.Product.Section, Data: d, Part: "panel"})
+	d.Comment = typed
+	return req.show(status, pageView{Template: "finding", Title: d.Title(), Section: d.Product.Section, Data: d, Part: "panel"})
 }
 
 // without is an address without a parameter; empty where it has none of that name.

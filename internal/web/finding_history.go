@@ -24,6 +24,10 @@ type moment struct {
 	Other  int64 // another finding that the note is about; 0: none
 
 	Request int64 // for an exception, that it is about; 0: none
+
+	Comment     int64      // that it is; 0: none
+	Said        []textPart // of a comment
+	MayWithdraw bool       // the viewer, the comment
 }
 
 // past reads the history of a finding, newest first.
@@ -60,6 +64,13 @@ func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o 
 		if r.State == redoubt.RequestOpen {
 			d.Asked = &r
 		}
+	}
+	comments, err := tx.NewestFindingComments(ctx, o.LineageID)
+	if err != nil {
+		return err
+	}
+	for _, c := range comments {
+		d.History = append(d.History, req.commentMoments(c)...)
 	}
 	slices.SortStableFunc(d.History, func(a, b moment) int { return b.At.Compare(a.At) })
 	return nil

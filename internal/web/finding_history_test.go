@@ -1,6 +1,7 @@
 package web
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func TestHistoryNamesThePrecedent(t *testing.T) {
 func TestAHistoryTellsOfCopies(t *testing.T) {
 	got := scanMoment(store.FindingHistory{FindingEvent: redoubt.FindingEvent{Kind: redoubt.EventCopied, ScanID: 3, Detail: `{"finding_id":7}`}})
 	want := moment{Kind: "copied", What: "A copy: its decisions are about another finding alone from here on", ScanID: 3, Other: 7}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -64,6 +64,8 @@ func routes() []route {
 		{row(get, org+"/supply-chain/vulnerabilities/export", viewer, reads), exportFindings(redoubt.SCA)},
 		{row(get, org+"/secrets/export", viewer, reads), exportFindings(redoubt.Secrets)},
 		{row(get, org+"/findings/{id}", viewer, reads), (*request).showFinding},
+		{row(post, org+"/findings/{id}/comments", viewer, writes), (*request).addComment},
+		{row(post, org+"/findings/{id}/comments/{comment}/withdraw", viewer, writes), (*request).withdrawComment},
 		{row(post, org+"/findings/{id}/ticket", triager, writes), (*request).changeTicket},
 		{row(post, org+"/triage/preview", triager, reads), (*request).previewTriage},
 		{row(post, org+"/triage", triager, writes), (*request).decide},

@@ -1,0 +1,144 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// person makes a user of the deployment, who may look.
+func (s *site) person(name, title string) (u redoubt.User) {
+	s.t.Helper()
+	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
+		u, err = tx.CreateUser(ctx, redoubt.User{Name: name, DisplayName: title}, redoubt.RoleViewer)
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return u
+}
+
+// Whoever may look comments, and who is named finds it among what is theirs. Who wrote it, or
+// an administrator, withdraws it. All without a script.
+func TestCommentsOnThePages(t *testing.T) {
+	s := demoSite(t)
+	ben := s.person("ben", "Ben Okri")
+	finding := firstFinding(s)
+	own, back := "/findings/"+finding, "/orgs/acme/findings?finding="+finding
+	s.as(redoubt.RoleViewer)
+	says(t, s.page(own), `action="/orgs/acme/findings/`+finding+`/comments"`, `<option value="ben" label="Ben Okri">`)
+	a := s.post(own+"/comments", url.Values{"text": {"<b>look</b>, @ben.\n@nobody"}, "back": {back}})
+	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != back+"#comments" {
+		t.Fatalf("commenting: %s to %s: %s", a.Status, a.Header.Get("Location"), a.text)
+	}
+	page := s.page(own)
+	says(t, page, `&lt;b&gt;look&lt;/b&gt;, <b class="mention">@ben</b>.`, "@nobody</p>", "Ada Lovelace", ">Withdraw</button>")
+	checkInline(t, page)
+	for what, form := range map[string]url.Values{"empty": {"text": {" \n"}}, "none": {}, "too long": {"text": {strings.Repeat("x", redoubt.MaxNote+1)}}} {
+		a := s.post(own+"/comments", form)
+		if a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, "write 1 to 3000 characters") || !strings.Contains(a.text, form.Get("text")+"</textarea>") {
+			t.Errorf("%s: %s", what, a.Status)
+		}
+	}
+	if a := s.post(own+"/comments", url.Values{"text": {"x"}, "back": {"https://evil.example/"}}); a.Header.Get("Location") != "/orgs/acme"+own+"#comments" {
+		t.Errorf("it leads to %s", a.Header.Get("Location"))
+	}
+	if a := s.post("/findings/999999/comments", url.Values{"text": {"x"}}); a.StatusCode != http.StatusNotFound {
+		t.Errorf("of a finding that is not there: %s", a.Status)
+	}
+	lacks(t, s.page("/mine"), "Comments that mention you")
+
+	s.viewer = &Viewer{UserID: ben.ID, User: "ben", DisplayName: "Ben Okri", Role: redoubt.RoleTriager, Deployment: s.org}
+	says(t, s.page("/mine"), "Comments that mention you", `href="/orgs/acme/findings/`+finding+`#comments"`, `&lt;b&gt;look&lt;/b&gt;`)
+	page = s.page(own)
+	lacks(t, page, ">Withdraw</button>")
+	withdraw := own + "/comments/" + lastComment(s, own) + "/withdraw"
+	first := own + "/comments/" + firstComment(s, ben.ID) + "/withdraw"
+	if a := s.post(first, nil); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, "only who wrote a comment") {
+		t.Errorf("withdrawn by somebody else: %s", a.Status)
+	}
+	s.as(redoubt.RoleViewer)
+	if a := s.post(first, url.Values{"back": {back}}); a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("withdrawing: %s %s", a.Status, a.text)
+	}
+	if a := s.post(first, nil); a.StatusCode != http.StatusConflict {
+		t.Errorf("withdrawn twice: %s", a.Status)
+	}
+	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: redoubt.RoleAdmin, Deployment: s.org}
+	if a := s.post(withdraw, nil); a.StatusCode != http.StatusSeeOther {
+		t.Errorf("withdrawn by an administrator: %s", a.Status)
+	}
+	page = s.page(own)
+	says(t, page, "Comment, withdrawn since", "Comment withdrawn")
+	lacks(t, page, "look")
+	s.viewer = &Viewer{UserID: ben.ID, User: "ben", Role: redoubt.RoleViewer, Deployment: s.org}
+	lacks(t, s.page("/mine"), "Comments that mention you")
+	if got := s.audited("finding_comment."); strings.Join(got, " ") != "finding_comment.create by user:ada finding_comment.create by user:ada finding_comment.withdraw by user:ada finding_comment.withdraw by user:bob" {
+		t.Errorf("in the audit log: %q", got)
+	}
+}
+
+// firstComment is the newest comment that mentions a user.
+func firstComment(s *site, user int64) (id string) {
+	s.t.Helper()
+	err := s.store.View(s.t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.CommentsMentioning(ctx, user, 1)
+		for _, c := range list {
+			id = decimal(c.ID)
+		}
+		return err
+	})
+	if err != nil || id == "" {
+		s.t.Fatal("there is no such comment", err)
+	}
+	return id
+}
+
+// lastComment is the newest on a finding's page.
+func lastComment(s *site, own string) string {
+	s.t.Helper()
+	viewer := s.viewer
+	s.as(redoubt.RoleAdmin)
+	_, after, _ := strings.Cut(s.page(own), "/orgs/acme"+own+"/comments/")
+	s.viewer = viewer
+	id, _, _ := strings.Cut(after, "/")
+	return id
+}
+
+// TestMentionByKeyboard: an @ and the first letters offer people, whom the arrows choose.
+func TestMentionByKeyboard(t *testing.T) {
+	s := demoSite(t)
+	s.person("ben", "Ben Okri")
+	s.person("bea", "Beatrice Lee")
+	s.as(redoubt.RoleViewer)
+	b := s.browse(1440, 900)
+	b.open("/findings/" + firstFinding(s))
+	const field, list = `document.querySelector("[data-mention]")`, `document.querySelector(".people")`
+	b.run(field + `.focus()`)
+	b.do(chromedp.KeyEvent("mail x@b"))
+	b.until(list + `.hidden`)
+	b.do(chromedp.KeyEvent(" ask @b"))
+	b.until(`!` + list + `.hidden && ` + list + `.children.length === 2`)
+	b.do(chromedp.KeyEvent("ok"))
+	b.until(list + `.hidden`) // nobody's name begins so
+	b.do(chromedp.KeyEvent(kb.Backspace), chromedp.KeyEvent(kb.Backspace), chromedp.KeyEvent("e"))
+	b.until(list + `.children.length === 2 && ` + list + `.children[0].textContent === "Beatrice Lee (bea)"`)
+	b.do(chromedp.KeyEvent(kb.ArrowDown))
+	b.until(field + `.getAttribute("aria-activedescendant") === ` + list + `.children[1].id`)
+	b.run(field + `.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true, cancelable: true}))`)
+	b.until(field + `.value === "mail x@b ask @ben " && ` + list + `.hidden && document.activeElement === ` + field)
+	b.do(chromedp.KeyEvent("@okr")) // by any part of what others call them
+	b.until(`!` + list + `.hidden`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until(list + `.hidden && ` + field + `.value.endsWith("@okr")`)
+}
