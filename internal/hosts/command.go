@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -16,7 +17,8 @@ type command struct {
 	finding  int64 // by its id; 0: the one that the comment answers
 	reason   redoubt.TriageReason
 	note     string
-	assignee string // a name at the host; me and nobody stand for themselves
+	assignee string    // a name at the host; me and nobody stand for themselves
+	until    time.Time // the end that is wished of an exception; zero: none
 }
 
 // verb is what is to be done.
@@ -29,6 +31,7 @@ const (
 	verbReview  verb = "reviewing"
 	verbFix     verb = "fixing"
 	verbAssign  verb = "assign"
+	verbAsk     verb = "exception"
 	verbHelp    verb = "help"
 	assignMe         = "me"
 	assignNone       = "nobody"
@@ -40,11 +43,20 @@ var states = map[verb]redoubt.TriageState{
 	verbIgnore: redoubt.TriageIgnored, verbReopen: redoubt.TriageReopened, verbReview: redoubt.TriageReviewing, verbFix: redoubt.TriageFixing,
 }
 
+// least is the role that a command takes: who may look asks, others decide.
+func (c command) least() redoubt.Role {
+	if c.verb == verbAsk {
+		return redoubt.RoleViewer
+	}
+	return redoubt.RoleTriager
+}
+
 // usage is what is answered to help, and to what nobody understands.
 const usage = "Begin a comment with one of these; in the conversation, not below a comment of mine, name the finding behind the verb, as `/redoubt reopen #12`.\n\n" +
 	"- `/redoubt ignore false_positive: why` (or `acceptable_risk`, `no_time`)\n" +
 	"- `/redoubt reopen`, `/redoubt reviewing`, `/redoubt fixing`\n" +
-	"- `/redoubt assign @me`, `@somebody` or `@nobody`\n"
+	"- `/redoubt assign @me`, `@somebody` or `@nobody`\n" +
+	"- `/redoubt exception until 2027-01-31: why` asks for an exception, where somebody else has to decide\n"
 
 // asksFor finds the line of a comment that asks for something: the first that is not
 // quoted. A line right behind a quoted one belongs to the quote, as hosts show it.
@@ -105,12 +117,34 @@ func parseCommand(line string) (c command, err error) {
 	case verbIgnore:
 		words, err = c.takeReason(words)
 		c.note = strings.Join(words, " ")
+	case verbAsk:
+		words, err = c.takeEnd(words)
+		if c.note = strings.Join(words, " "); err == nil && c.note == "" {
+			err = errors.New("say why, as `/redoubt exception until 2027-01-31: only our tests call it`")
+		}
 	case verbReopen, verbReview, verbFix:
 		c.note = strings.Join(words, " ")
 	default:
 		return c, fmt.Errorf("nobody knows the verb %s", code(string(c.verb), 40))
 	}
 	return c, err
+}
+
+// takeEnd reads the day in front of the words until which an exception is wished.
+func (c *command) takeEnd(words []string) ([]string, error) {
+	if len(words) == 0 || !strings.EqualFold(words[0], "until") {
+		return words, nil
+	}
+	if len(words) < 2 {
+		return words, errors.New("say until which day, as `/redoubt exception until 2027-01-31: why`")
+	}
+	day := strings.TrimSuffix(words[1], ":")
+	until, ok := redoubt.EndOfDay(day)
+	if !ok {
+		return words, fmt.Errorf("%s is no day: write it as `2027-01-31`", code(day, 40))
+	}
+	c.until = until
+	return words[2:], nil
 }
 
 // takeReason reads the reason in front of the words.

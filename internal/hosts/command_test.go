@@ -34,25 +34,29 @@ func TestWhatCommentsAskFor(t *testing.T) {
 }
 
 func TestCommands(t *testing.T) {
+	day, _ := redoubt.EndOfDay("2999-01-31")
 	for line, want := range map[string]command{
-		"/redoubt":         {verb: verbHelp},
-		"/redoubt help me": {verb: verbHelp},
-		"/redoubt ignore":  {verb: verbIgnore},
-		"/redoubt ignore false_positive: is a test": {verb: verbIgnore, reason: redoubt.FalsePositive, note: "is a test"},
-		"/redoubt IGNORE #12 No-Time later":         {verb: verbIgnore, finding: 12, reason: redoubt.NoTime, note: "later"},
-		"/redoubt ignore nobody calls it":           {verb: verbIgnore, note: "nobody calls it"},
-		"/redoubt reopen 12":                        {verb: verbReopen, finding: 12},
-		"/redoubt fixing with\x1b[31m #3":           {verb: verbFix, note: "with[31m #3"},
-		"/redoubt reviewing":                        {verb: verbReview},
-		"/redoubt assign @Me":                       {verb: verbAssign, assignee: "me"},
-		"/redoubt assign #7 Ada":                    {verb: verbAssign, finding: 7, assignee: "ada"},
+		"/redoubt exception until 2999-01-31: only tests": {verb: verbAsk, until: day, note: "only tests"},
+		"/redoubt exception #7 Until 2999-01-31 x: y":     {verb: verbAsk, finding: 7, until: day, note: "x: y"},
+		"/redoubt exception only until then":              {verb: verbAsk, note: "only until then"},
+		"/redoubt":                                        {verb: verbHelp},
+		"/redoubt help me":                                {verb: verbHelp},
+		"/redoubt ignore":                                 {verb: verbIgnore},
+		"/redoubt ignore false_positive: is a test":       {verb: verbIgnore, reason: redoubt.FalsePositive, note: "is a test"},
+		"/redoubt IGNORE #12 No-Time later":               {verb: verbIgnore, finding: 12, reason: redoubt.NoTime, note: "later"},
+		"/redoubt ignore nobody calls it":                 {verb: verbIgnore, note: "nobody calls it"},
+		"/redoubt reopen 12":                              {verb: verbReopen, finding: 12},
+		"/redoubt fixing with\x1b[31m #3":                 {verb: verbFix, note: "with[31m #3"},
+		"/redoubt reviewing":                              {verb: verbReview},
+		"/redoubt assign @Me":                             {verb: verbAssign, assignee: "me"},
+		"/redoubt assign #7 Ada":                          {verb: verbAssign, finding: 7, assignee: "ada"},
 	} {
 		got, err := parseCommand(line)
 		if err != nil || got != want {
 			t.Errorf("%q is %+v, %v; want %+v", line, got, err, want)
 		}
 	}
-	for _, line := range []string{"/redoubt ignore false_psitive: x", "/redoubt ignore no_triage_reason: x", "/redoubt assign", "/redoubt assign @", "/redoubt assign @a @b", "/redoubt delete", "/redoubt #12"} {
+	for _, line := range []string{"/redoubt ignore false_psitive: x", "/redoubt ignore no_triage_reason: x", "/redoubt assign", "/redoubt assign @", "/redoubt assign @a @b", "/redoubt delete", "/redoubt #12", "/redoubt exception", "/redoubt exception until", "/redoubt exception until 2999-01-31:", "/redoubt exception until 2999-02-30: x", "/redoubt exception until soon: x"} {
 		if c, err := parseCommand(line); err == nil {
 			t.Errorf("%q is %+v", line, c)
 		}

@@ -227,7 +227,7 @@ func (w *replying) take(ctx context.Context, n scm.Comment) (r store.ChangeReply
 	var p person
 	var no error
 	if err := w.keeper.Store.View(ctx, w.deployment, func(ctx context.Context, tx *store.Tx) (err error) {
-		p, no, err = w.person(ctx, tx, n)
+		p, no, err = w.person(ctx, tx, n, asked.least())
 		return err
 	}); err != nil {
 		return r, err
@@ -240,7 +240,7 @@ func (w *replying) take(ctx context.Context, n scm.Comment) (r store.ChangeReply
 	}
 	fresh := false
 	err = w.keeper.Store.Update(ctx, w.deployment, by, func(ctx context.Context, tx *store.Tx) error {
-		now, notNow, err := w.person(ctx, tx, n)
+		now, notNow, err := w.person(ctx, tx, n, asked.least())
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 type person struct {
 	actor redoubt.Actor
 	user  string // empty: nobody's account is linked
+	id    int64  // of the user
 }
 
 // mayWrite asks the host whether the author of a comment may write to the repository. Who
@@ -42,8 +43,8 @@ func (w *replying) mayWrite(ctx context.Context, n scm.Comment) (bool, error) {
 }
 
 // person finds who the author of a comment is here, as things are in the transaction; no is
-// why they may not decide.
-func (w *replying) person(ctx context.Context, tx *store.Tx, n scm.Comment) (p person, no, err error) {
+// why they may not do what takes a role.
+func (w *replying) person(ctx context.Context, tx *store.Tx, n scm.Comment, least redoubt.Role) (p person, no, err error) {
 	c, err := tx.Connection(ctx, w.connection.ID)
 	if err != nil {
 		return p, nil, err
@@ -64,12 +65,12 @@ func (w *replying) person(ctx context.Context, tx *store.Tx, n scm.Comment) (p p
 	}
 	m, err := tx.Member(ctx, found.User)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound) || err == nil && (!m.Enabled() || m.Role < redoubt.RoleTriager):
+	case errors.Is(err, redoubt.ErrNotFound) || err == nil && (!m.Enabled() || m.Role < least):
 		return p, errors.New("the user of Redoubt that your account is linked to may not decide about findings"), nil
 	case err != nil:
 		return p, nil, err
 	}
-	p = person{actor: m.Actor(), user: m.Name}
+	p = person{actor: m.Actor(), user: m.Name, id: m.ID}
 	p.actor.Via = via
 	return p, nil, nil
 }
@@ -79,6 +80,9 @@ func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, aske
 	f, no, err := w.finding(ctx, tx, n, asked)
 	if err != nil || no != nil {
 		return refusalText(no), err
+	}
+	if asked.verb == verbAsk {
+		return w.ask(ctx, tx, n, asked, p, f)
 	}
 	if no, err = w.late(ctx, tx, f, n); err != nil || no != nil {
 		return refusalText(no), err
@@ -117,8 +121,33 @@ func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, aske
 		assignee = *request.Assign
 	}
 	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: redoubt.Line(n.Author)}, f.ID, string(asked.verb), reason, assignee)
-	page := fmt.Sprintf("%s/orgs/%s/findings/%d", w.keeper.PublicURL(), tx.Deployment().Slug, f.ID)
-	return doneText(f, page, asked, request, n), tx.QueueTelling(ctx, f.ProjectID, w.at.HeadCommit)
+	return doneText(f, w.page(tx, "findings", f.ID), asked, request, n), tx.QueueTelling(ctx, f.ProjectID, w.at.HeadCommit)
+}
+
+// page is the address of something here.
+func (w *replying) page(tx *store.Tx, what string, id int64) string {
+	return fmt.Sprintf("%s/orgs/%s/%s/%d", w.keeper.PublicURL(), tx.Deployment().Slug, what, id)
+}
+
+// ask has an exception for a finding wait to be decided, as the pages do, and says where.
+func (w *replying) ask(ctx context.Context, tx *store.Tx, n scm.Comment, asked command, p person, f redoubt.Finding) (string, error) {
+	r, err := triage.Ask(ctx, tx, redoubt.ExceptionRequest{Reason: asked.note, TriageReason: redoubt.AcceptableRisk, Until: asked.until, AskerID: p.id}, []redoubt.Finding{f})
+	if bad, is := errors.AsType[*redoubt.InvalidError](err); is {
+		return refusalText(errors.New(plain(bad.Error(), 500))), nil
+	}
+	if errors.Is(err, redoubt.ErrConflict) {
+		return refusalText(errors.New(plain(strings.TrimSuffix(err.Error(), ": "+redoubt.ErrConflict.Error()), 500))), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: redoubt.Line(n.Author)}, f.ID, string(asked.verb), "", "")
+	until := "without an end"
+	if day := redoubt.LastDay(r.Until); day != "" {
+		until = "until " + day
+	}
+	return fmt.Sprintf("Asked: an exception for finding [`#%d`](%s) %s, by %s. Nothing has changed yet: [request %d](%s) waits to be decided there.\n%s",
+		f.ID, w.page(tx, "findings", f.ID), until, plain(n.Author, 200), r.ID, w.page(tx, "exception-requests", r.ID), moreCommands(n)), nil
 }
 
 // late refuses a command that was written before somebody decided about the finding
@@ -153,10 +182,15 @@ func doneText(f redoubt.Finding, page string, asked command, r triage.Request, n
 		what += ", " + strings.ReplaceAll(asked.reason.String(), "_", " ")
 	}
 	text := fmt.Sprintf("Done: finding [`#%d`](%s) is %s, by %s.\n", f.ID, page, what, plain(n.Author, 200))
+	return text + moreCommands(n)
+}
+
+// moreCommands says that a comment has some that are not taken.
+func moreCommands(n scm.Comment) string {
 	if commandsIn(n.Body) > 1 {
-		text += "\nOf a comment only the first command is taken: write each in one of its own.\n"
+		return "\nOf a comment only the first command is taken: write each in one of its own.\n"
 	}
-	return text
+	return ""
 }
 
 // assignee is the user that a command means.

@@ -1,0 +1,74 @@
+package hosts_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// asked tells of the requests for exceptions that there are.
+func (w *conversation) asked() string {
+	w.t.Helper()
+	var out []string
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		list, _, err := tx.ExceptionRequests(ctx, store.ExceptionRequestQuery{Limit: 10})
+		for _, r := range list {
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %v %s %s %v %s", r.State, r.Lineages[0] == w.on.LineageID, r.AskedBy, redoubt.LastDay(r.Until), r.AskerID != 0, r.Reason)))
+		}
+		return err
+	})
+	return strings.Join(out, "\n")
+}
+
+// TestRepliesAskForExceptions: who may write there asks as they would on the pages, also who
+// may only look here; nothing is decided by it.
+func TestRepliesAskForExceptions(t *testing.T) {
+	const ask = "/redoubt exception until 2999-01-31: only <b>tests</b>"
+	for _, c := range []struct {
+		name, author, body string
+		of                 redoubt.ReplyPolicy
+		want               string // of the requests
+		answer             string // a part of it; empty: none
+	}{
+		{"linked to a viewer", "vic", ask, 0, "open true user:vic 2999-01-31 true only <b>tests</b>", "waits to be decided there"},
+		{"linked to a triager", "octocat", ask, 0, "open true user:ada 2999-01-31 true only <b>tests</b>", "until 2999-01-31, by octocat"},
+		{"without an end", "vic", "/redoubt exception tests", 0, "open true user:vic  true tests", "without an end"},
+		{"not linked", "bob", ask, 0, "", "Not done: your account is linked to no user"},
+		{"not linked, but let", "bob", ask, redoubt.RepliesCollaborators, "open true collaborator:bob at git.example 2999-01-31 false only <b>tests</b>", "Asked"},
+		{"may read alone", "eve", ask, redoubt.RepliesCollaborators, "", "only who may write"},
+		{"off", "vic", ask, redoubt.RepliesOff, "", ""},
+		{"no reason", "vic", "/redoubt exception until 2999-01-31:", 0, "", "Not done: say why"},
+		{"a day that is over", "vic", "/redoubt exception until 2001-01-31: x", 0, "", "over already"},
+		{"too long", "vic", "/redoubt exception " + strings.Repeat("é", redoubt.MaxNote+1), 0, "", "Not done"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newConversation(t, storetest.New(t, "sqlite"))
+			if c.of != 0 {
+				w.let(c.of)
+			}
+			w.says(scm.Comment{Author: c.author, Thread: "t1", Path: "a.go", Body: c.body})
+			same(t, "the requests", w.asked(), c.want)
+			same(t, "the decision", w.decision(w.on), "untriaged")
+			if got := w.last(); (got != "") != (c.answer != "") || !strings.Contains(got, c.answer) {
+				t.Errorf("answered %q, want %q", got, c.answer)
+			}
+			if c.want == "" {
+				return
+			}
+			if got := w.last(); !strings.Contains(got, "/exception-requests/") || strings.Contains(got, "<b>") {
+				t.Errorf("the answer does not say where it is decided, or has what somebody wrote: %q", got)
+			}
+			w.says(scm.Comment{Author: c.author, Thread: "t1", Path: "a.go", Body: c.body})
+			same(t, "asked twice, the requests", w.asked(), c.want)
+			if got := w.last(); !strings.Contains(got, "Not done: request") || !strings.Contains(got, "already") {
+				t.Errorf("asked twice, answered %q", got)
+			}
+		})
+	}
+}
