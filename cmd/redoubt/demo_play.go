@@ -129,6 +129,8 @@ func (p *player) apply(e demo.Event) error {
 		return p.triage(e.By, e.Triage)
 	case e.Ask != nil:
 		return p.ask(e)
+	case e.Comment != nil:
+		return p.comment(e.By, *e.Comment)
 	case e.Due != nil:
 		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return setDue(ctx, tx, e.Due) })
 	case e.View != nil:
@@ -236,18 +238,40 @@ func (p *player) triage(by string, t *demo.Triage) error {
 	return err
 }
 
+// open lists what is open of a rule in a project.
+func (p *player) open(by, project, rule string) ([]api.CodeFinding, error) {
+	found, err := p.clients[by].ListFindings(p.app.ctx, p.deployment.Slug, api.FindingsQuery{
+		Repos: []string{project}, Rules: []string{rule}, Status: []string{"open"}, Dedup: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found.SASTFindings.Findings, nil
+}
+
+// comment has a person comment on the newest open finding of a rule in a project.
+func (p *player) comment(by string, c demo.Comment) error {
+	found, err := p.open(by, c.Project, c.Rule)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("%s comments on %s in %s, and there is no such finding", by, c.Rule, c.Project)
+	}
+	_, err = p.clients[by].AddFindingComment(p.app.ctx, p.deployment.Slug, found[0].ID, api.AddFindingCommentRequest{Text: c.Text})
+	return err
+}
+
 // ask has a person ask for an exception.
 func (p *player) ask(e demo.Event) error {
-	found, err := p.clients[e.By].ListFindings(p.app.ctx, p.deployment.Slug, api.FindingsQuery{
-		Repos: []string{e.Ask.Project}, Rules: []string{e.Ask.Rule}, Status: []string{"open"}, Dedup: true,
-	})
+	found, err := p.open(e.By, e.Ask.Project, e.Ask.Rule)
 	if err != nil {
 		return err
 	}
 	r := api.AskExceptionRequest{
 		Reason: e.Ask.Reason, TriageReason: e.Ask.TriageReason.String(), Until: p.clock.now().Add(e.Lasts).UTC().Format(time.DateOnly),
 	}
-	for _, f := range found.SASTFindings.Findings {
+	for _, f := range found {
 		r.IssueIDs = append(r.IssueIDs, api.Int(f.ID))
 	}
 	_, err = p.clients[e.By].AskException(p.app.ctx, p.deployment.Slug, r)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/demo"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -148,6 +149,17 @@ func testDemoLives(t *testing.T, d redoubt.Deployment, st *store.Store) {
 		asked, _, err := tx.ExceptionRequests(ctx, store.ExceptionRequestQuery{Limit: 10})
 		if err != nil || len(asked) != 1 || asked[0].State != redoubt.RequestOpen || asked[0].AskedBy.Name != "Sam Whitfield" {
 			t.Errorf("asked for is %+v, %v", asked, err)
+		}
+		if err != nil {
+			return err
+		}
+		maya, err := tx.Member(ctx, demo.Owner)
+		if err != nil {
+			return err
+		}
+		mentioning, err := tx.CommentsMentioning(ctx, maya.ID, 10)
+		if err != nil || len(mentioning) != 1 || mentioning[0].WrittenBy.Name != "Sam Whitfield" {
+			t.Errorf("comments that mention %s: %+v, %v", demo.Owner, mentioning, err)
 		}
 		return err
 	})

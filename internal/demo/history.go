@@ -21,6 +21,7 @@ type Event struct {
 	View      *redoubt.SavedView         // that is shared from then on
 	Exception *redoubt.Exception         // Until is to be set, Lasts from the event on
 	Ask       *Ask                       // Lasts is the end that is wished, from the event on
+	Comment   *Comment
 	Lasts     time.Duration
 	Block     []string // rules whose findings fail builds from then on
 	News      []string // folders and files of Samples: what the advisories say from then on
@@ -44,6 +45,9 @@ type Ask struct {
 	TriageReason  redoubt.TriageReason
 	Reason        string
 }
+
+// Comment is what a person writes on the newest open finding of a rule in a project.
+type Comment struct{ Project, Rule, Text string }
 
 // Person is somebody who works with the demo.
 type Person struct {
@@ -143,6 +147,14 @@ var decisions = []Event{
 	{Age: 26 * time.Hour, By: "sam", Lasts: 45 * day, Ask: &Ask{
 		Project: "acme/web-shop", Rule: "redoubt.javascript.child-process-concatenation", TriageReason: redoubt.AcceptableRisk,
 		Reason: "Only the nightly job calls it, with names that we make ourselves. The rewrite is planned for next month.",
+	}},
+	{Age: 25 * time.Hour, By: "sam", Comment: &Comment{
+		Project: "acme/web-shop", Rule: "redoubt.javascript.child-process-concatenation",
+		Text: "@maya could you look at my request? The nightly job is the only caller, I checked.",
+	}},
+	{Age: 20 * time.Hour, By: "maya", Comment: &Comment{
+		Project: "acme/web-shop", Rule: "redoubt.javascript.child-process-concatenation",
+		Text: "@jonas does the import of partners still go through this? If so, 45 days is too long for me.",
 	}},
 	{Age: 5 * time.Hour, News: []string{
 		"samples/advisories/first", "samples/advisories/later", "samples/advisories/epss.csv", "samples/advisories/kev.json",
