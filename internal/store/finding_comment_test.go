@@ -115,7 +115,7 @@ func TestFindingComments(t *testing.T) {
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			trail, err := tx.AuditEvents(ctx, 0, 1000)
 			for _, e := range trail {
-				told += fmt.Sprintln(e.Action, string(e.Before), string(e.After))
+				told += fmt.Sprintln(e.Action, e.Before, e.After)
 			}
 			return err
 		})
