@@ -126,6 +126,27 @@ func TestLastAttemptIsNoPass(t *testing.T) {
 	w.same("the answer to a last attempt that is in time", `{"success":true}`, w.ok("POST", path+"complete", final))
 }
 
+// TestNoWaitIsNoWait: with a bound of zero a scanner is told to ask again, however quick the
+// job is.
+func TestNoWaitIsNoWait(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	w.stop()
+	path := w.results()
+	w.agent.Wait = 0
+	var once sync.Once
+	w.agent.Queued = func() {
+		once.Do(func() {
+			_, _, err := w.agent.Apply(w.Context(), w.claim())
+			if err != nil {
+				w.Error(err)
+			}
+		})
+	}
+	for _, want := range []string{`{"success":false}`, `{"success":true}`} {
+		w.same("the answer", want, w.ok("POST", path+"complete", w.recorded("full/4-complete.json")))
+	}
+}
+
 // TestResultsThatCannotBeStored end the scan with their cause, and the scanner
 // with an error instead of half an hour of waiting.
 func TestResultsThatCannotBeStored(t *testing.T) {

@@ -99,5 +99,12 @@ func TestAProjectThatLeavesAPolicyIsServedItsRulesNoMore(t *testing.T) {
 		w.replay("diff")
 		got, _ = w.code("main")
 		w.same("after a diff scan of a branch", "open", got["taint-x app.py:8"])
+		w.clock.Advance(1e9)
+		path := w.begin("after-fix")
+		w.ok("POST", path+"results", []byte(`{"findings":[],"ignores":[],"searched_paths":["web/main.js"],"rule_ids":["js-eval"]}`))
+		w.ok("POST", path+"complete", w.recorded("after-fix/4-complete.json"))
+		got, _ = w.code("main")
+		w.same("after a full scan, which ran without it", "", got["taint-x app.py:8"])
+		w.same("of a rule that is listed, and did not run", "open", got["eqeq app.py:4"])
 	})
 }

@@ -168,3 +168,27 @@ func TestWhatEndsARun(t *testing.T) {
 		}
 	}
 }
+
+// TestNoPasswordForARunThatNobodyTook: where the lease is not stored, the host is not asked
+// for a password, and the run waits for the next runner.
+func TestNoPasswordForARunThatNobodyTook(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	ctx, gone := context.WithCancel(t.Context())
+	made := false
+	w.agent.CloneSource = func(ctx context.Context, _ *store.Tx, _ redoubt.Project) (redoubt.CloneSource, error) {
+		gone() // the runner, in the middle
+		<-ctx.Done()
+		return redoubt.CloneSource{URL: "https://git.example/x", Make: func(context.Context) (string, error) {
+			made = true
+			return "made", nil
+		}}, nil
+	}
+	queued := w.queueRun("acme/payments")
+	if run, err := w.runner().LeaseRun(ctx, api.LeaseRunRequest{Name: "r"}); run != nil || err == nil {
+		t.Errorf("leased %+v, %v", run, err)
+	}
+	w.web.Close() // which ends the request
+	if got, _ := w.storedRun(queued.ID); made || got.State != redoubt.RunQueued {
+		t.Errorf("a password was made: %v; the run is %s", made, got.State)
+	}
+}

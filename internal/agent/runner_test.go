@@ -318,8 +318,8 @@ func TestARunTellsOfItsOwnScanAlone(t *testing.T) {
 			if c.own {
 				first = scan
 			}
-			if _, err := runner.FinishRun(t.Context(), run.ID, api.FinishRunRequest{Claim: run.Claim, State: "done", ScanID: fmt.Sprint(scan)}); err != nil {
-				t.Fatal(err)
+			if out, err := runner.FinishRun(t.Context(), run.ID, api.FinishRunRequest{Claim: run.Claim, State: "done", ScanID: fmt.Sprint(scan)}); err != nil || out.State != "done" {
+				t.Fatalf("%s: %+v, %v", c.what, out, err)
 			}
 			id, _ := strconv.ParseInt(run.ID, 10, 64)
 			if got, _ := w.storedRun(id); (got.ScanID == scan) != c.own || !c.own && got.ScanID != 0 {

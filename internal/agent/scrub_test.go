@@ -38,3 +38,20 @@ func TestPrintableIsShortTextWithoutTokens(t *testing.T) {
 		}
 	})
 }
+
+// TestLogsOfRunsHideSecrets: what is hidden in a scanner's own words is hidden in the logs of
+// runs too, whose lines stay.
+func TestLogsOfRunsHideSecrets(t *testing.T) {
+	for text, want := range map[string]string{
+		"one\ntwo\n": "one\ntwo\n",
+		"got rdt_1_" + strings.Repeat("a", 40) + "\nrest\n":                          "got [hidden]\nrest\n",
+		"Authorization: Basic dXNlcjpwdw==\nrest\n":                                  "Authorization: [hidden] [hidden]\nrest\n",
+		"SEMGREP_APP_TOKEN=abc\n":                                                    "SEMGREP_APP_TOKEN=[hidden]\n",
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef is gone\n": "[hidden] is gone\n",
+		"not \xff text\n": "not \uFFFD text\n",
+	} {
+		if got := runLog(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}

@@ -63,6 +63,32 @@ func TestQuerySpellings(t *testing.T) {
 	}
 }
 
+// TestSpellingsOfTheHostedService: only where a dialect is lenient is a parameter known in
+// another spelling.
+func TestSpellingsOfTheHostedService(t *testing.T) {
+	lenient := func(url.Values) {}
+	for _, test := range []struct {
+		query   string
+		lenient func(url.Values)
+		want    string
+	}{
+		{"Repos=a&P_age=2", nil, ""},
+		{"Repos=a&P_age=2", lenient, "page=2&repos=a"},
+		{"repos=a&other=2", lenient, "repos=a"},
+	} {
+		if got, err := canonicalQuery(test.query, testParams, test.lenient); err != nil || got != test.want {
+			t.Errorf("%q became %q, %v, want %q", test.query, got, err, test.want)
+		}
+	}
+}
+
+// TestMalformedJSONIsToldWhere by the byte.
+func TestMalformedJSONIsToldWhere(t *testing.T) {
+	if _, err := canonicalJSON([]byte(`{"a":1,}`), nil); err == nil || !strings.Contains(err.Error(), "at byte 8") {
+		t.Errorf("the client reads: %v", err)
+	}
+}
+
 func FuzzQuery(f *testing.F) {
 	f.Add("repos=a,b&repos[1]=c&page=2&status=open")
 	f.Add("is_malicious=x&since=NaN&page_size=1e3")
@@ -93,6 +119,7 @@ func TestBodySpellings(t *testing.T) {
 		{`{"pageSize":345.0,"cursor":"1.0"}`, `{"pageSize":345,"cursor":"1.0"}`},
 		{`[0.0,-0.00,-7.0,5e2,1.5E+1,20e-1,9007199254740993.0]`, `[0,-0,-7,500,15,2,9007199254740993]`},
 		{`[0.5,-1.25,1e-1,1e300,1E999,9007199254740993e0]`, `[0.5,-1.25,1e-1,1e300,1E999,9007199254740993e0]`},
+		{`[9007199254740991e0,9007199254740992e0,-9007199254740992e0]`, `[9007199254740991,9007199254740992e0,-9007199254740992e0]`},
 		{`7.0`, `7`},
 	} {
 		got, err := canonicalJSON([]byte(test.body), names)
@@ -147,6 +174,11 @@ func TestReadJSON(t *testing.T) {
 		{name: "gzip", body: zipped(`{"a":1}`), media: "application/json", encoding: "gzip", want: `{"a":1}`},
 		{name: "a bomb", body: zipped(strings.Repeat(" ", 1<<20)), media: "application/json", encoding: "gzip", code: api.CodeTooLarge},
 		{name: "too large", body: strings.Repeat(" ", 101), media: "application/json", code: api.CodeTooLarge},
+		{name: "as large as may be", body: `{"a":1}` + strings.Repeat(" ", 93), media: "application/json", want: `{"a":1}` + strings.Repeat(" ", 93)},
+		{name: "as large inflated", body: zipped(`{"a":1}` + strings.Repeat(" ", 93)), media: "application/json", encoding: "x-gzip", want: `{"a":1}` + strings.Repeat(" ", 93)},
+		{name: "another kind of JSON", body: `{}`, media: "application/merge-patch+json", want: `{}`},
+		{name: "a broken media type", body: `{}`, media: "application/json; charset", code: api.CodeUnsupportedMediaType},
+		{name: "a small bomb", body: zipped(strings.Repeat(" ", 1000)), media: "application/json", encoding: "gzip", code: api.CodeTooLarge},
 		{name: "a form", body: "a=1", media: "application/x-www-form-urlencoded", code: api.CodeUnsupportedMediaType},
 		{name: "another encoding", body: "x", media: "application/json", encoding: "br", code: api.CodeUnsupportedMediaType},
 		{name: "no gzip", body: "x", media: "application/json", encoding: "gzip", code: api.CodeInvalidArgument},

@@ -1,0 +1,80 @@
+package ingest
+
+import (
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// TestWhatAResultSaysOfTheScan: a rule that reports ran, and a path with a result was
+// searched, whatever the lists of the report say.
+func TestWhatAResultSaysOfTheScan(t *testing.T) {
+	seen, hidden := matched("a.py", 1, "x"), matched("b.py", 1, "y")
+	beside := matched("a.py", 9, "y") // in the file of what is seen
+	muted := func(r redoubt.Result) redoubt.Result { return with(r, func(r *redoubt.Result) { r.Muted = true }) }
+	for name, test := range map[string]struct {
+		other  redoubt.Result // that the first scan has beside what both see
+		change func(u *Upload)
+		want   redoubt.State // of the other one
+	}{
+		"a rule that is not among those that ran": {hidden, func(u *Upload) {
+			u.DeclaredFull, u.Report.RulesRun, u.Report.Searched = false, []string{"other"}, []string{"a.py", "b.py"}
+		}, redoubt.Fixed},
+		"what may be hidden, in a path that is not among those searched": {muted(beside), func(u *Upload) {
+			u.DeclaredFull, u.Report.RulesRun, u.Report.Searched, u.Report.HidesMuted = false, []string{"eqeq"}, []string{}, true
+		}, redoubt.Muted},
+		"what may be hidden, in a path with a result of a report that tells none": {muted(beside), func(u *Upload) { u.Report.HidesMuted = true }, redoubt.Muted},
+		"what may be hidden, in a path that is gone":                              {muted(hidden), func(u *Upload) { u.Report.HidesMuted = true }, redoubt.Fixed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			apply(t, m, full(seen, test.other))
+			apply(t, m, upload(full(seen), test.change))
+			other := observe("semgrep", test.other)[0].Finding.Identity
+			var got redoubt.State
+			for _, f := range m.rows {
+				if f.Identity == other {
+					got = f.State
+				}
+			}
+			if got != test.want {
+				t.Errorf("the other one is %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// TestMisses: which live findings a scan may have looked for in vain.
+func TestMisses(t *testing.T) {
+	code := redoubt.Finding{RuleName: "r", Path: "a.py", State: redoubt.Unresolved}
+	of := func(change func(*redoubt.Finding)) redoubt.Finding {
+		f := code
+		change(&f)
+		return f
+	}
+	hides := Scope{Full: true, hidesMuted: true}
+	for name, test := range map[string]struct {
+		scope   Scope
+		finding redoubt.Finding
+		want    bool
+	}{
+		"nothing told":                       {Scope{Full: true}, code, true},
+		"the rule ran":                       {Scope{Full: true, rules: set([]string{"r"})}, code, true},
+		"another rule ran":                   {Scope{Full: true, rules: set([]string{"s"})}, code, false},
+		"the path was searched":              {Scope{Full: true, searched: set([]string{"a.py"})}, code, true},
+		"another path was searched":          {Scope{Full: true, searched: set([]string{"b.py"})}, code, false},
+		"the path was skipped":               {Scope{Full: true, searched: set([]string{}), skipped: set([]string{"a.py"})}, code, true},
+		"another path, of a scan that fails": {Scope{Full: true, Failed: true, searched: set([]string{"b.py"})}, code, true},
+		"a package":                          {Scope{Full: true}, of(func(f *redoubt.Finding) { f.Package = "p" }), false},
+		"of a full scan, in a diff scan":     {Scope{}, of(func(f *redoubt.Finding) { f.SeenByFull = true }), false},
+		"of a diff scan, in a diff scan":     {Scope{}, code, true},
+		"muted, and told":                    {Scope{Full: true}, of(func(f *redoubt.Finding) { f.State = redoubt.Muted }), true},
+		"muted, and hidden":                  {hides, of(func(f *redoubt.Finding) { f.State = redoubt.Muted }), false},
+		"not muted, where muted is hidden":   {hides, code, true},
+		"judged one by one":                  {Scope{Full: true, judge: func(f *redoubt.Finding) redoubt.State { return f.State }}, code, false},
+	} {
+		if got := test.scope.misses(&test.finding); got != test.want {
+			t.Errorf("%s: missed is %v", name, got)
+		}
+	}
+}
