@@ -20,6 +20,7 @@ type Repository struct {
 	HeardAt       time.Time // of the newest webhook about a push or a change request; zero: none
 	MissedAt      time.Time // when polling found the first push since that no webhook told of; zero: none
 	Missed        string    // the newest such push, for people
+	HookLacks     string    // what is wrong with its webhook at the host, for people; empty: nothing that is known
 }
 
 // HookPatience is how much later than polling a webhook may tell of a push. One that does
@@ -27,15 +28,19 @@ type Repository struct {
 const HookPatience = 5 * time.Minute
 
 // HookSilent reports whether the webhook of the repository told nothing of a push that
-// polling found.
+// polling found, or cannot tell of all that it should.
 func (r Repository) HookSilent(now time.Time) bool {
-	return r.ProjectID != 0 && r.HookID != "" && !r.MissedAt.IsZero() && now.Sub(r.MissedAt) >= HookPatience
+	missed := !r.MissedAt.IsZero() && now.Sub(r.MissedAt) >= HookPatience
+	return r.ProjectID != 0 && r.HookID != "" && (missed || r.HookLacks != "")
 }
 
-// HookProblem says what a webhook did not tell, for people; empty: nothing.
+// HookProblem says what a webhook did not tell, or cannot, for people; empty: nothing.
 func (r Repository) HookProblem(now time.Time) string {
 	if !r.HookSilent(now) {
 		return ""
+	}
+	if r.HookLacks != "" {
+		return "its webhook at the host " + r.HookLacks
 	}
 	return "no webhook told of " + r.Missed + ", found by polling"
 }

@@ -12,7 +12,7 @@ type Connection struct {
 	People         []HostPerson `json:"people" doc:"Users by their names at the host."`
 	HearsBy        string       `json:"hears_by" enum:"webhook,polling" doc:"How it hears of pushes and change requests: by webhook where one told of some and is not silent."`
 	SilentWebhooks int64        `json:"silent_webhooks" doc:"Repositories that are projects and whose webhook did not tell of a push that polling found. They are polled every five minutes until it tells of one." example:"0"`
-	WebhookProblem string       `json:"webhook_problem" doc:"What the first of these did not tell; empty: nothing." example:""`
+	WebhookProblem string       `json:"webhook_problem" doc:"What the first of these did not tell, or what is wrong with it at the host; empty: nothing." example:""`
 	Problem        string       `json:"problem" doc:"What went wrong when the host was asked last; empty: it works." example:""`
 	Repositories   int64        `json:"repositories" doc:"Repositories that it sees." example:"12"`
 	Followed       int64        `json:"followed" doc:"Those of them that are projects." example:"4"`
@@ -89,7 +89,7 @@ type HostRepository struct {
 	URL            string  `json:"url" doc:"Its page at the host; empty: none." example:"https://git.example.com/acme/payments"`
 	Webhook        bool    `json:"webhook" doc:"Whether the host tells of its pushes and change requests by a webhook that was made from here."`
 	HeardAt        *Time   `json:"heard_at" nullable:"true" doc:"When a webhook told of a push or a change request last; null is never."`
-	WebhookProblem string  `json:"webhook_problem" doc:"The push that polling found and its webhook did not tell of in five minutes; empty: none." example:""`
+	WebhookProblem string  `json:"webhook_problem" doc:"The push that polling found and its webhook did not tell of in five minutes, or what is wrong with the webhook at the host; empty: nothing." example:""`
 	Project        *string `json:"project" nullable:"true" doc:"Name of the project that it is; null: none." example:"acme/payments"`
 }
 

@@ -176,12 +176,21 @@ type connectionTestCmd struct {
 
 // Run asks the host.
 func (c connectionTestCmd) Run(a *app) error {
-	return c.run(a, func(k *hosts.Keeper, _ *store.Store, d redoubt.Deployment) error {
+	return c.run(a, func(k *hosts.Keeper, st *store.Store, d redoubt.Deployment) error {
 		found, err := k.Check(a.ctx, d.ID, a.actor(), c.ID)
-		if err == nil {
-			_, err = fmt.Fprintf(a.out, "connection %d (%s) works: it is %s at %s\n", found.ID, found.Name, found.Account, found.BaseURL)
+		if err != nil {
+			return unknownConnection(c.ID, err)
 		}
-		return unknownConnection(c.ID, err)
+		var counts map[int64]store.RepositoryCount
+		err = st.View(a.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
+			counts, err = tx.CountRepositories(ctx)
+			return err
+		})
+		fmt.Fprintf(a.out, "connection %d (%s) works: it is %s at %s\n", found.ID, found.Name, found.Account, found.BaseURL)
+		if n := counts[c.ID]; n.Silent > 0 {
+			fmt.Fprintf(a.out, "webhooks that do not tell all: %d (%s); redoubt connection hooks %d makes them again\n", n.Silent, n.HookProblem, c.ID)
+		}
+		return err
 	})
 }
 

@@ -89,12 +89,13 @@ func runAll(ctx context.Context, runners []*runner.Runner) error {
 		})
 	}
 	all.Wait()
-	if errors.Is(errors.Join(failed...), runner.ErrToken) {
+	err := errors.Join(failed...)
+	if errors.Is(err, runner.ErrToken) {
 		for _, r := range runners {
-			failed = append(failed, r.Forget())
+			err = errors.Join(err, r.Forget())
 		}
 	}
-	return errors.Join(failed...)
+	return err
 }
 
 // runnerConfig is what all runners of this program have in common.

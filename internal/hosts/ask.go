@@ -90,6 +90,11 @@ func (k *Keeper) AskAgain(ctx context.Context, deploymentID, id int64) (keep Kee
 	if asked == nil {
 		found, asked = look(ctx, h)
 	}
+	if asked == nil {
+		if err := k.lookAtHooks(ctx, deploymentID, c, h); err != nil {
+			return nil, nil, err
+		}
+	}
 	if ctx.Err() != nil {
 		return nil, asked, ctx.Err()
 	}

@@ -31,7 +31,7 @@ func (k *Keeper) HasHookURL() bool { return k.HookURL != "" }
 
 // Hook has the host tell this server of all repositories of a connection that are
 // projects, and returns how many there are by now. A webhook that is there stays; one that is
-// silent, or tells another address, where this server was reached before, is made anew; and
+// silent, tells not all, or another address, where this server was reached before, is made anew; and
 // one that nobody knows of is removed. Those that the host refuses are named in refused; the others
 // are made. A server that was configured with no address touches none: that is a
 // redoubt.ErrConflict.
@@ -43,11 +43,11 @@ func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by redoubt.Actor,
 	if !k.HasHookURL() {
 		return 0, nil, errNoHookURL
 	}
-	secret, err := k.Vault.OpenWebhook(deploymentID, c)
+	h, err := k.host(deploymentID, c)
 	if err != nil {
 		return 0, nil, err
 	}
-	h, err := k.host(deploymentID, c)
+	at, err := k.hookAt(deploymentID, by, c, h)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -58,7 +58,6 @@ func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by redoubt.Actor,
 	}); err != nil {
 		return 0, nil, err
 	}
-	at := hookAt{k, deploymentID, by, h, fmt.Sprintf("%s%s/%d/%d", strings.TrimSuffix(k.HookURL, "/"), webhooks, deploymentID, id), secret}
 	var faults []error
 	for _, r := range list {
 		if r.ProjectID == 0 || !r.Scannable() {
@@ -80,6 +79,11 @@ type hookAt struct {
 	by              redoubt.Actor
 	host            scm.Host
 	address, secret string
+}
+
+func (k *Keeper) hookAt(deploymentID int64, by redoubt.Actor, c redoubt.Connection, h scm.Host) (hookAt, error) {
+	secret, err := k.Vault.OpenWebhook(deploymentID, c)
+	return hookAt{k, deploymentID, by, h, fmt.Sprintf("%s%s/%d/%d", strings.TrimSuffix(k.HookURL, "/"), webhooks, deploymentID, c.ID), secret}, err
 }
 
 // keep has a repository have one webhook that tells the address, which is kept. Of two who ask
@@ -142,7 +146,7 @@ func (a hookAt) put(ctx context.Context, r redoubt.Repository) (id string, chang
 	stays := false
 	for _, one := range list {
 		switch {
-		case one.ID == r.HookID && one.Address == a.address && !r.HookSilent(a.Clock()):
+		case one.ID == r.HookID && one.Address == a.address && one.Lacks == "" && !one.Off && !r.HookSilent(a.Clock()):
 			stays = true
 		case one.ID == r.HookID || one.Address == a.address:
 			if err := a.host.RemoveHook(ctx, r, one.ID); err != nil {

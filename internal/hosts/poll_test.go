@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -66,6 +67,78 @@ func TestPushesAreScannedOnceInWhateverOrderTheyAreTold(t *testing.T) {
 			same(t, step.what, took(&w.pushed), step.want)
 		}
 		same(t, "what the late one came to", w.outcomes(c)[1], "push: nothing new: trunk is at 222222222222")
+	})
+}
+
+// TestWhatIsPolledAndToldAtOnceIsScannedOnce: a webhook is worked off in the middle of a poll of its
+// repository, after the host has answered one and before it is kept; of the push, and of the change
+// request.
+func TestWhatIsPolledAndToldAtOnceIsScannedOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.scanOnPush()
+		c := w.connect()
+		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
+		w.must(err)
+		w.host.heads = map[string]string{"trunk": first}
+		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: second, HeadRef: "fix", BaseRef: "trunk"}}
+		k := w.keeper.Config
+		k.Hosts = toldMeanwhile{w.host, func(event, body string) { w.must(w.send(w.d.ID, c.ID, secret, event, body)) }}
+		w.must(hosts.New(k).Poll(t.Context(), w.d.ID, c))
+		slices.Sort(w.pushed)
+		slices.Sort(w.proposed)
+		same(t, "pushes that are scanned", w.pushed, []string{"acme/payments trunk 1111", "acme/web trunk 1111"})
+		same(t, "change requests that are scanned", w.proposed, []string{"acme/payments#3 2222", "acme/web#3 2222"})
+	})
+}
+
+// toldMeanwhile is a host that tells by webhook of what it is asked, before its answer comes.
+type toldMeanwhile struct {
+	*fakeHost
+	tell func(event, body string)
+}
+
+func (h toldMeanwhile) Open(redoubt.Connection, redoubt.HostCredential) (scm.Host, error) {
+	return h, nil
+}
+
+func (h toldMeanwhile) Branch(ctx context.Context, r redoubt.Repository, name string) (string, error) {
+	commit, err := h.fakeHost.Branch(ctx, r, name)
+	h.tell("push", fmt.Sprintf(`{"ref":"refs/heads/%s","after":"%s","repository":{"id":%s}}`, name, commit, r.HostID))
+	return commit, err
+}
+
+func (h toldMeanwhile) ChangeRequests(ctx context.Context, r redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+	list, err := h.fakeHost.ChangeRequests(ctx, r)
+	h.tell("pull_request", fmt.Sprintf(`{"number":3,"pull_request":{"number":3,"head":{"sha":"%s"}},"repository":{"id":%s}}`, second, r.HostID))
+	return list, err
+}
+
+func (h toldMeanwhile) Comments(ctx context.Context, r redoubt.Repository, number int64) ([]scm.Comment, error) {
+	list, err := h.fakeHost.Comments(ctx, r, number)
+	h.tell("issue_comment", fmt.Sprintf(`{"is_pull":true,"issue":{"number":%d,"pull_request":{}},"repository":{"id":%s}}`, number, r.HostID))
+	return list, err
+}
+
+// TestAReplyThatIsPolledAndToldAtOnceIsAnsweredOnce, and decides once.
+func TestAReplyThatIsPolledAndToldAtOnceIsAnsweredOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newConversation(t, s)
+		w.host.comments = append(w.host.comments, scm.Comment{ID: fmt.Sprint(len(w.host.comments) + 1), Author: "octocat", Body: "/redoubt ignore no_time: later", Path: "a.go", Line: 4, Thread: w.host.comments[0].Thread})
+		w.host.open[0].UpdatedAt = w.now.Add(time.Minute)
+		k := w.keeper.Config
+		told := 0
+		k.Hosts = toldMeanwhile{w.host, func(event, body string) {
+			if event == "issue_comment" && told == 0 {
+				told++
+				w.must(w.send(w.d.ID, w.connection.ID, w.secret, event, body))
+			}
+		}}
+		w.must(hosts.New(k).Poll(t.Context(), w.d.ID, w.connection))
+		if told != 1 || len(w.host.replies) != 1 {
+			t.Errorf("told %d times meanwhile, answered: %q", told, w.host.replies)
+		}
+		same(t, "the decision", w.decision(w.on), "ignored no_time user:ada  later")
 	})
 }
 

@@ -48,6 +48,7 @@ type fakeHost struct {
 	edits        int
 	hooks        []string   // where it was to tell, and which it was to forget
 	hooked       []scm.Hook // those of acme/payments
+	makesWithout string     // events that it leaves out of those that it makes
 	lost         error      // that comes in place of the answer to one that it made
 	issues       tickets
 	may          map[string]scm.Permission
@@ -78,6 +79,8 @@ func (h *fakeHost) Repositories(_ context.Context, take func([]redoubt.Repositor
 }
 
 func (h *fakeHost) Branch(_ context.Context, r redoubt.Repository, name string) (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.polled = append(h.polled, r.FullName+" "+name)
 	if h.heads[name] == "" {
 		return "", redoubt.ErrNotFound
@@ -191,7 +194,7 @@ func (h *fakeHost) AddHook(_ context.Context, r redoubt.Repository, address, sec
 	}
 	h.hooks = append(h.hooks, address)
 	id := fmt.Sprint(41 + len(h.hooks) - 1)
-	h.hooked = append(h.hooked, scm.Hook{ID: id, Address: address})
+	h.hooked = append(h.hooked, scm.Hook{ID: id, Address: address, Lacks: h.makesWithout})
 	return id, errors.Join(h.down, h.lost)
 }
 

@@ -295,17 +295,22 @@ func (h *giteaHost) User(ctx context.Context, login string) (Account, error) {
 // permissions are the names that hosts give them.
 var permissions = map[string]Permission{"read": MayRead, "write": MayWrite, "admin": MayAdminister, "owner": MayAdminister}
 
+// giteaEvents are what a webhook has to tell.
+var giteaEvents = []string{"push", "pull_request", "pull_request_sync", "issue_comment", "pull_request_comment", "repository"}
+
 // Hooks implements Host.
 func (h *giteaHost) Hooks(ctx context.Context, r redoubt.Repository) (out []Hook, err error) {
 	type hook struct {
-		ID     int64 `json:"id"`
+		ID     int64    `json:"id"`
+		Active *bool    `json:"active"`
+		Events []string `json:"events"`
 		Config struct {
 			URL string `json:"url"`
 		} `json:"config"`
 	}
 	return out, listed(ctx, h.api, func(n int) string { return giteaAt(r, "hooks") + page(n, "limit", strconv.Itoa(perPage)) }, func(list []hook) (bool, error) {
 		for _, one := range list {
-			out = append(out, Hook{strconv.FormatInt(one.ID, 10), one.Config.URL})
+			out = append(out, Hook{strconv.FormatInt(one.ID, 10), one.Config.URL, one.Active != nil && !*one.Active, lacking(giteaEvents, one.Events)})
 		}
 		return true, nil
 	})
@@ -317,7 +322,7 @@ func (h *giteaHost) AddHook(ctx context.Context, r redoubt.Repository, address, 
 		ID int64 `json:"id"`
 	}
 	err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "hooks"), map[string]any{
-		"type": "gitea", "active": true, "events": []string{"push", "pull_request", "pull_request_sync", "issue_comment", "pull_request_comment", "repository"},
+		"type": "gitea", "active": true, "events": giteaEvents,
 		"config": map[string]string{"url": address, "content_type": "json", "secret": secret},
 	}, &hook)
 	return strconv.FormatInt(hook.ID, 10), err

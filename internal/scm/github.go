@@ -292,13 +292,16 @@ func githubAccount(u *github.User) Account {
 	return Account{idText(u.GetID()), redoubt.Line(u.GetLogin())}
 }
 
+// githubEvents are what a webhook has to tell.
+var githubEvents = []string{"push", "pull_request", "issue_comment", "pull_request_review_comment", "repository"}
+
 // Hooks implements Host.
 func (h *githubHost) Hooks(ctx context.Context, r redoubt.Repository) (out []Hook, err error) {
 	owner, name := ownerAndName(r)
 	return out, turned(func(options github.ListOptions) (*github.Response, error) {
 		list, answer, err := h.api.Repositories.ListHooks(ctx, owner, name, &options)
 		for _, one := range list {
-			out = append(out, Hook{strconv.FormatInt(one.GetID(), 10), one.GetConfig().GetURL()})
+			out = append(out, Hook{strconv.FormatInt(one.GetID(), 10), one.GetConfig().GetURL(), one.Active != nil && !*one.Active, lacking(githubEvents, one.Events)})
 		}
 		return answer, err
 	})
@@ -308,7 +311,7 @@ func (h *githubHost) Hooks(ctx context.Context, r redoubt.Repository) (out []Hoo
 func (h *githubHost) AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error) {
 	owner, name := ownerAndName(r)
 	hook, _, err := h.api.Repositories.CreateHook(ctx, owner, name, &github.Hook{
-		Active: new(true), Events: []string{"push", "pull_request", "issue_comment", "pull_request_review_comment", "repository"},
+		Active: new(true), Events: githubEvents,
 		Config: &github.HookConfig{ContentType: new("json"), URL: new(address), Secret: new(secret)},
 	})
 	return strconv.FormatInt(hook.GetID(), 10), explained(err)

@@ -290,15 +290,30 @@ func (u gitlabUser) account() Account { return Account{idText(u.ID), redoubt.Lin
 // Hooks implements Host.
 func (h *gitlabHost) Hooks(ctx context.Context, r redoubt.Repository) (out []Hook, err error) {
 	type hook struct {
-		ID  int64  `json:"id"`
-		URL string `json:"url"`
+		ID     int64  `json:"id"`
+		URL    string `json:"url"`
+		Alert  string `json:"alert_status"`
+		Pushes bool   `json:"push_events"`
+		Merges bool   `json:"merge_requests_events"`
+		Notes  bool   `json:"note_events"`
 	}
 	return out, listed(ctx, h.api, func(n int) string { return gitlabAt(r, "hooks") + page(n, "per_page", strconv.Itoa(perPage)) }, func(list []hook) (bool, error) {
 		for _, one := range list {
-			out = append(out, Hook{strconv.FormatInt(one.ID, 10), one.URL})
+			out = append(out, Hook{strconv.FormatInt(one.ID, 10), one.URL, one.Alert == "disabled", lackingGitlab(one.Pushes, one.Merges, one.Notes)})
 		}
 		return len(list) == perPage, nil
 	})
+}
+
+// lackingGitlab names what a webhook does not tell of.
+func lackingGitlab(pushes, merges, notes bool) string {
+	var has []string
+	for name, told := range map[string]bool{"push_events": pushes, "merge_requests_events": merges, "note_events": notes} {
+		if told {
+			has = append(has, name)
+		}
+	}
+	return lacking([]string{"push_events", "merge_requests_events", "note_events"}, has)
 }
 
 // AddHook implements Host.

@@ -81,7 +81,8 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"POST /api/v1/repos/acme/payments/pulls/9/reviews":                `{"id":31}`,
 		"PATCH /api/v1/repos/acme/payments/issues/comments/22":            `{}`,
 		"POST /api/v1/repos/acme/payments/hooks":                          `{"id":41}`,
-		"GET /api/v1/repos/acme/payments/hooks":                           `[{"id":40,"type":"slack","config":{}},{"id":41,"config":{"url":"https://redoubt.example/hook"}}]`,
+		"GET /api/v1/repos/acme/payments/hooks": `[{"id":40,"type":"slack","active":false,"config":{},"events":["push","pull_request","pull_request_sync","pull_request_comment"]},
+			{"id":41,"active":true,"config":{"url":"https://redoubt.example/hook"},"events":["create","push","pull_request","pull_request_sync","issue_comment","pull_request_comment","repository"]}]`,
 	},
 	redoubt.HostGitHub: {
 		"GET /api/v3/user": `{"id":7,"login":"bot"}`,
@@ -102,7 +103,7 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"POST /api/v3/repos/acme/payments/pulls/9/comments":            `{"id":24}`,
 		"PATCH /api/v3/repos/acme/payments/pulls/comments/22":          `{}`,
 		"POST /api/v3/repos/acme/payments/hooks":                       `{"id":41}`,
-		"GET /api/v3/repos/acme/payments/hooks":                        `[{"id":40,"config":{}},{"id":41,"config":{"url":"https://redoubt.example/hook"}}]`,
+		"GET /api/v3/repos/acme/payments/hooks":                        `[{"id":40,"active":false,"config":{},"events":["push","pull_request","pull_request_review_comment"]},{"id":41,"active":true,"config":{"url":"https://redoubt.example/hook"},"events":["*"]}]`,
 	},
 	redoubt.HostGitLab: {
 		"GET /api/v4/user": `{"id":7,"username":"bot"}`,
@@ -121,8 +122,13 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"PUT /api/v4/projects/3/merge_requests/9/discussions/d2/notes/22": `{}`,
 		"PUT /api/v4/projects/3/merge_requests/9/discussions/d2":          `{}`,
 		"POST /api/v4/projects/3/hooks":                                   `{"id":41}`,
-		"GET /api/v4/projects/3/hooks":                                    `[{"id":40,"url":""},{"id":41,"url":"https://redoubt.example/hook"}]`,
+		"GET /api/v4/projects/3/hooks":                                    `[{"id":40,"url":"","push_events":true,"alert_status":"disabled"},{"id":41,"url":"https://redoubt.example/hook","push_events":true,"merge_requests_events":true,"note_events":true,"alert_status":"executable"}]`,
 	},
+}
+
+// lacks are the events that somebody unticked in the first webhook of each host.
+var lacks = map[redoubt.HostKind]string{
+	redoubt.HostGitea: "issue_comment, repository", redoubt.HostGitHub: "issue_comment, repository", redoubt.HostGitLab: "merge_requests_events, note_events",
 }
 
 func TestHostsTellTheSame(t *testing.T) {
@@ -177,6 +183,8 @@ func TestHostsTellTheSame(t *testing.T) {
 			if of, err := h.User(ctx, "mallory"); !errors.Is(err, redoubt.ErrNotFound) {
 				t.Errorf("nobody is %+v, %v", of, err)
 			}
+			hooks, err := h.Hooks(ctx, mine)
+			equal(t, "the hooks", err, hooks, []scm.Hook{{ID: "40", Off: true, Lacks: lacks[kind]}, {ID: "41", Address: "https://redoubt.example/hook"}})
 			writes(t, h, mine, c, comments[1])
 		})
 	}
@@ -189,8 +197,6 @@ func writes(t *testing.T, h scm.Host, r redoubt.Repository, c redoubt.ChangeRequ
 	line.Body = "fixed"
 	id, err := h.AddHook(ctx, r, "https://redoubt.example/hook", "s")
 	equal(t, "the hook", err, id, "41")
-	hooks, err := h.Hooks(ctx, r)
-	equal(t, "the hooks", err, hooks, []scm.Hook{{ID: "40"}, {ID: "41", Address: "https://redoubt.example/hook"}})
 	whole, told := h.AddComment(ctx, r, c, scm.Comment{Body: "b"})
 	onLine, toldLine := h.AddComment(ctx, r, c, scm.Comment{Body: "b", Path: "a.go", Line: 4})
 	for what, n := range map[string]scm.Comment{"a comment": whole, "a comment on a line": onLine} {

@@ -62,6 +62,8 @@ type Host interface {
 type Hook struct {
 	ID      string // the host's
 	Address string // that it tells
+	Off     bool   // it tells nothing for now
+	Lacks   string // the events that AddHook has a host tell and this one does not, as the host calls them; empty: none
 }
 
 // Account is somebody at a host: who a connection is there, or who wrote.

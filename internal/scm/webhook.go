@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,6 +36,17 @@ type Event struct {
 	Branch     string // of EventPush, without refs/heads/
 	Commit     string // of EventPush, empty: the branch is gone; of EventChange its head, empty: it names none
 	Number     int64  // of EventChange and EventComment
+}
+
+// lacking names the events that a webhook is to tell and does not.
+func lacking(wanted, told []string) string {
+	var lacks []string
+	for _, event := range wanted {
+		if !slices.Contains(told, event) && !slices.Contains(told, "*") {
+			lacks = append(lacks, event)
+		}
+	}
+	return strings.Join(lacks, ", ")
 }
 
 // ErrSignature means that a webhook is not by who knows the connection's secret.

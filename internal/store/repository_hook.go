@@ -27,8 +27,22 @@ func (tx *Tx) LeaveHook(ctx context.Context, repositoryID int64, until time.Time
 // SetRepositoryHook keeps the host's id of the webhook of a repository, which tells of what
 // happens from now on; an empty one, that it has none.
 func (tx *Tx) SetRepositoryHook(ctx context.Context, repositoryID int64, hook string) error {
-	return tx.write(ctx, `UPDATE repository SET hook_id = $3, hooked_at = $4, heard_at = NULL, missed_at = NULL, missed = '' WHERE deployment_id = $1 AND id = $2`,
+	return tx.write(ctx, `UPDATE repository SET hook_id = $3, hooked_at = $4, heard_at = NULL, missed_at = NULL, missed = '', hook_lacks = '' WHERE deployment_id = $1 AND id = $2`,
 		repositoryID, hook, tx.now)
+}
+
+// RepositoriesToLookAt lists so many repositories of a connection that have a webhook, are
+// projects and can be scanned, those first whose webhook nobody looked at the longest.
+func (tx *Tx) RepositoriesToLookAt(ctx context.Context, connectionID int64, limit int) ([]redoubt.Repository, error) {
+	return many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository
+		WHERE deployment_id = $1 AND connection_id = $2 AND hook_id <> '' AND project_id <> 0 AND archived = 0 AND gone_at IS NULL AND clone_url <> ''
+		ORDER BY COALESCE(hook_looked_at, 0), id LIMIT $3`, connectionID, limit)
+}
+
+// NoteHookLook keeps what a look at the webhook of a repository found to be wrong with it; empty:
+// nothing. Where the repository has another webhook by now, or none, it is nothing of that one's.
+func (tx *Tx) NoteHookLook(ctx context.Context, repositoryID int64, hook, lacks string) error {
+	return tx.write(ctx, `UPDATE repository SET hook_looked_at = $5, hook_lacks = $4 WHERE deployment_id = $1 AND id = $2 AND hook_id = $3`, repositoryID, hook, lacks, tx.now)
 }
 
 // noteHeard keeps that a webhook told of a push or a change request of a repository, by the
@@ -56,7 +70,7 @@ func (tx *Tx) NoteMissed(ctx context.Context, r redoubt.Repository, commit, what
 type RepositoryCount struct {
 	Seen, Followed int
 	Heard          int    // projects of whose pushes or change requests a webhook told, and that are not silent
-	Silent         int    // projects whose webhook told nothing of a push that polling found
+	Silent         int    // projects whose webhook told nothing of a push that polling found, or cannot tell of all
 	HookProblem    string // of the first silent one, for people
 }
 
@@ -78,12 +92,12 @@ func (tx *Tx) CountRepositories(ctx context.Context) (map[int64]RepositoryCount,
 		counts[id] = n
 		return err
 	}, `SELECT connection_id, COUNT(*), SUM(CASE WHEN project_id <> 0 THEN 1 ELSE 0 END),
-		SUM(CASE WHEN project_id <> 0 AND heard_at IS NOT NULL AND (missed_at IS NULL OR missed_at > $2) THEN 1 ELSE 0 END) FROM repository WHERE deployment_id = $1 GROUP BY connection_id`,
+		SUM(CASE WHEN project_id <> 0 AND heard_at IS NOT NULL AND hook_lacks = '' AND (missed_at IS NULL OR missed_at > $2) THEN 1 ELSE 0 END) FROM repository WHERE deployment_id = $1 GROUP BY connection_id`,
 		tx.now.Add(-redoubt.HookPatience))
 	if err != nil {
 		return nil, err
 	}
-	silent, err := many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 AND missed_at <= $2 AND project_id <> 0 AND hook_id <> '' AND archived = 0 AND gone_at IS NULL
+	silent, err := many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 AND (missed_at <= $2 OR hook_lacks <> '') AND project_id <> 0 AND hook_id <> '' AND archived = 0 AND gone_at IS NULL
 		ORDER BY full_name`+tx.session.engine.byBytes+`, id`, tx.now.Add(-redoubt.HookPatience))
 	for _, r := range silent {
 		n := counts[r.ConnectionID]

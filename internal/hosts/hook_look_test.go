@@ -1,0 +1,131 @@
+package hosts_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestHooksAreLookedAt when a connection is tested: one of ours that tells only a part, or another
+// address, is made anew, once; what else is wrong is told of, until it is not. Hooks of others stay
+// as they are.
+func TestHooksAreLookedAt(t *testing.T) {
+	const ours, moved = "https://redoubt.example", "https://moved.example"
+	for _, step := range []struct {
+		what    string
+		there   scm.Hook // what the host has of ours; no id: nothing
+		server  string   // its address by now
+		without string   // what hooks lack that the host makes
+		made    []string // what the host was asked to do, in two tests of the connection
+		problem string
+	}{
+		{"as it was made", scm.Hook{ID: "41", Address: ours}, ours, "", nil, ""},
+		{"events of it were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "issue_comment"}, ours, "", []string{"-41", "+" + ours}, ""},
+		{"the host makes it without them", scm.Hook{ID: "41", Address: ours, Lacks: "issue_comment"}, ours, "issue_comment", []string{"-41", "+" + ours}, "its webhook at the host does not tell of issue_comment"},
+		{"it tells where the server was before", scm.Hook{ID: "41", Address: ours}, moved, "", []string{"-41", "+" + moved}, ""},
+		{"the server knows no address of its own", scm.Hook{ID: "41", Address: ours}, "", "", nil, ""},
+		{"and events were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "push"}, "", "", nil, "its webhook at the host does not tell of push"},
+		{"somebody switched it off", scm.Hook{ID: "41", Address: ours, Off: true}, ours, "", nil, "its webhook at the host is switched off"},
+		{"somebody removed it", scm.Hook{}, ours, "", nil, "its webhook at the host is not there any more"},
+	} {
+		t.Run(step.what, func(t *testing.T) {
+			storetest.Each(t, func(t *testing.T, s *store.Store) {
+				w := newWorld(t, s)
+				c := w.connect()
+				w.hook(c, ours)
+				path := w.hookPath(c)
+				theirs := scm.Hook{ID: "7", Address: "https://other.example" + path, Lacks: "push"}
+				w.host.hooks, w.host.hooked = nil, []scm.Hook{theirs}
+				if there := step.there; there.ID != "" {
+					there.Address += path
+					w.host.hooked = append(w.host.hooked, there)
+				}
+				w.host.makesWithout, w.keeper.HookURL = step.without, step.server
+				for range 2 {
+					if _, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID); err != nil {
+						t.Fatal(err)
+					}
+				}
+				var made []string
+				for _, did := range w.host.hooks {
+					if address, is := strings.CutSuffix(did, path); is {
+						made = append(made, "+"+address)
+					} else {
+						made = append(made, "-"+did)
+					}
+				}
+				same(t, "what the host was asked to do", made, step.made)
+				same(t, "those of others", w.host.hooked[0], theirs)
+				r := w.repository(c)
+				same(t, "what is told of it", r.HookProblem(w.now), step.problem)
+				w.view(func(ctx context.Context, tx *store.Tx) error {
+					counts, err := tx.CountRepositories(ctx)
+					n := counts[c.ID]
+					if silent := step.problem != ""; silent != (n.Silent == 1) || silent && n.HookProblem != "acme/payments: "+step.problem {
+						t.Errorf("the connection has %+v", n)
+					}
+					return err
+				})
+				if step.problem == "" || step.server == "" || step.without != "" {
+					return
+				}
+				w.hook(c, step.server)
+				same(t, "once it is made again", w.repository(c).HookProblem(w.now), "")
+			})
+		})
+	}
+}
+
+// TestAHookThatTellsAPartIsNotReliedOn: its repository is asked as often as one without.
+func TestAHookThatTellsAPartIsNotReliedOn(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			w, c, clock, _ := hears(t, engine)
+			same(t, "at first", w.silent(c, clock), "webhook, asked hourly.")
+			w.host.hooked[0].Lacks, w.keeper.HookURL = "push", ""
+			if _, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "once it was looked at", w.silent(c, clock), "polling, asked soon. acme/payments: its webhook at the host does not tell of push")
+		})
+	}
+}
+
+// TestALookThatIsRefusedLosesNothing: a host that refuses it leaves what was known, and the
+// connection works all the same.
+func TestALookThatIsRefusedLosesNothing(t *testing.T) {
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	c := w.connect()
+	w.hook(c, "https://redoubt.example")
+	err := w.s.Update(t.Context(), w.d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Repositories(ctx, c.ID)
+		for _, r := range list {
+			if r.FullName == "acme/web" && err == nil { // of which the host lists no hooks
+				if err = tx.SetRepositoryHook(ctx, r.ID, "9"); err == nil {
+					err = tx.NoteHookLook(ctx, r.ID, "9", "is switched off")
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID)
+	if err != nil || after.Problem != "" {
+		t.Errorf("the connection: %q, %v", after.Problem, err)
+	}
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Repositories(ctx, c.ID)
+		for _, r := range list {
+			if want := map[string]string{"acme/web": "is switched off"}[r.FullName]; r.HookLacks != want {
+				t.Errorf("%s lacks %q", r.FullName, r.HookLacks)
+			}
+		}
+		return err
+	})
+}
