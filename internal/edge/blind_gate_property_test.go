@@ -16,6 +16,7 @@ type look struct {
 	sees    string
 	partly  bool
 	told    bool
+	part    string
 	counted bool // there was one
 }
 
@@ -50,6 +51,9 @@ func (w *evalWorld) step(t *rapid.T) (s evalScan, ok bool) {
 	}
 	s.file, s.muted, s.told = r.file, r.muted, rapid.Bool().Draw(t, "told")
 	s.look = rapid.SampledFrom([]string{"", "", "", "partly", "failed", "lists nothing", "hides muted"}).Draw(t, "look")
+	if rapid.IntRange(0, 3).Draw(t, "mixed") == 0 {
+		s.told, s.part = true, rapid.SampledFrom([]string{"aceg", "bdfh", "abcd"}).Draw(t, "part")
+	}
 	s.diff = s.ref == "dev" && rapid.IntRange(0, 2).Draw(t, "diff") == 0
 	s.late = s.ref == "dev" && rapid.IntRange(0, 3).Draw(t, "late") == 0
 	for _, letter := range []byte(r.file) {
@@ -121,7 +125,7 @@ func (w *evalWorld) edit(t *rapid.T, r *evalRef) {
 // looks are what the scan tells of what is not muted, and of what is.
 func (s evalScan) looks() (out [2]look) {
 	for i := range out {
-		out[i] = look{partly: s.look == "partly" || s.look == "failed", told: s.told, counted: i == 0 || s.look != "hides muted"}
+		out[i] = look{partly: s.look == "partly" || s.look == "failed", told: s.told, part: s.part, counted: i == 0 || s.look != "hides muted"}
 	}
 	for _, letter := range []byte(s.sees) {
 		one := &out[0]
@@ -147,7 +151,7 @@ func (w *evalWorld) check(t *rapid.T, s evalScan, now evalState, then evalState)
 	last, told := w.before(s)[0], s.looks()[0]
 	// What is known by its code and told without pairs where it would close, which is not so
 	// between diff scans and full ones.
-	known := last.counted && last.told == s.told && last.partly == told.partly && sameLetters(last.sees, told.sees) &&
+	known := last.counted && last.told == s.told && last.part+s.part == "" && last.partly == told.partly && sameLetters(last.sees, told.sees) &&
 		(s.told || !r.coded || s.look != "lists nothing" && !s.diff && !r.diff.now) && r.diff.now == s.diff
 	for _, letter := range []byte(told.sees) {
 		switch {

@@ -38,6 +38,7 @@ type evalScan struct {
 	sees  string // those that it tells
 	muted string // those that nosemgrep mutes
 	told  bool   // it tells their code
+	part  string // but for these
 	long  bool   // and that they are several lines, of which first and last are those of all others
 	diff  bool   // it tells what its base does not have
 	look  string // "": all was read; else one of: partly, failed, lists nothing, hides muted
@@ -161,7 +162,7 @@ func (s evalScan) report(t rapid.TB) *redoubt.Report {
 	r := reports[0]
 	for i := range r.Results {
 		one, letter := &r.Results[i], s.file[told[i]]
-		if s.told {
+		if s.told && strings.IndexByte(s.part, letter) < 0 {
 			one.Code = fmt.Sprintf("eval(%c)", letter)
 			one.CodeHash = one.Code
 		}
@@ -399,6 +400,36 @@ func TestDecisionsStayWhereDiffScansAndFullScansMix(t *testing.T) {
 						if i < last {
 							p.ignore(t, lineage)
 						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestReportsThatTellSomeOfTheirCode: what is told with code and without in one report is not
+// counted as if either were all, so that no decision goes over.
+func TestReportsThatTellSomeOfTheirCode(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		for name, test := range map[string]struct{ first, second evalScan }{
+			"two become one":                {evalScan{file: "ab", told: true, part: "b"}, evalScan{file: "b"}},
+			"two become another":            {evalScan{file: "ab", told: true, part: "b"}, evalScan{file: "c"}},
+			"one that was told becomes two": {evalScan{file: "a", told: true}, evalScan{file: "--yz", told: true, part: "y"}},
+			"one that was not becomes two":  {evalScan{file: "a"}, evalScan{file: "--yz", told: true, part: "z"}},
+			"in diff scans":                 {evalScan{file: "a", diff: true}, evalScan{file: "--yz", told: true, part: "z", diff: true}},
+			"late":                          {evalScan{file: "ab", told: true, part: "b"}, evalScan{file: "b", late: true}},
+		} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				p := newEvals(t, engine)
+				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true})
+				for _, s := range []*evalScan{&test.first, &test.second} {
+					s.ref, s.sees = "dev", strings.Trim(s.file, "-")
+				}
+				p.ignore(t, p.scan(t, test.first).lineages['a'])
+				now := p.scan(t, test.second)
+				for _, letter := range []byte(test.second.sees) {
+					if !now.blocks[letter] || now.ignored[letter] {
+						t.Errorf("%c fails the build: %v; ignored: %v", letter, now.blocks[letter], now.ignored[letter])
 					}
 				}
 			})

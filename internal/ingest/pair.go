@@ -42,7 +42,7 @@ func pairUp(scope Scope, like likenesses, closing []*redoubt.Finding, unseen []*
 		}
 		var found []pair
 		if pass.guess {
-			pass.uncertain = like.uncertain(scope, pairs, unseen)
+			pass.uncertain = like.uncertain(scope, pairs, closing, unseen)
 		}
 		found, closing, unseen = matchCandidates(closing, unseen, pass)
 		pairs = append(pairs, found...)
@@ -119,9 +119,10 @@ func matchPasses(scope Scope, like likenesses) []matchPass {
 }
 
 // uncertain are the keys of which more is seen than their number says: what has a lineage
-// of its own, and what was not counted there.
-func (l likenesses) uncertain(scope Scope, pairs []pair, unseen []*Sighting) map[matchKey]bool {
-	out := map[matchKey]bool{}
+// of its own, what was not counted there, and what is told in both ways, with code and
+// without, on one side.
+func (l likenesses) uncertain(scope Scope, pairs []pair, closing []*redoubt.Finding, unseen []*Sighting) map[matchKey]bool {
+	out := l.mixed(closing, unseen)
 	note := func(s *Sighting) {
 		if s.Finding.Package == "" {
 			out[numberKey(&s.Finding, lengthOf(s.Result))] = true
@@ -139,6 +140,30 @@ func (l likenesses) uncertain(scope Scope, pairs []pair, unseen []*Sighting) map
 		if l.owned(s.Finding.Identity) {
 			note(s)
 		}
+	}
+	return out
+}
+
+// mixed are the keys of which some tell their code and others do not, among what a scan
+// would close or among what it sees first: either number is of a part only.
+func (l likenesses) mixed(closing []*redoubt.Finding, unseen []*Sighting) map[matchKey]bool {
+	out, told := map[matchKey]bool{}, map[matchKey]bool{}
+	note := func(f *redoubt.Finding) {
+		if f.Package != "" {
+			return
+		}
+		key, tells := numberKey(f, l.length(f)), detailLevel(f) > 0
+		if before, met := told[key]; met && before != tells {
+			out[key] = true
+		}
+		told[key] = tells
+	}
+	for _, row := range closing {
+		note(row)
+	}
+	clear(told)
+	for _, s := range unseen {
+		note(&s.Finding)
 	}
 	return out
 }

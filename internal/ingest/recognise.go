@@ -104,8 +104,8 @@ func (p *planner) keepDetails(row, next *redoubt.Finding, s *Sighting) (w redoub
 }
 
 // loadBodies reads body and evidence of the rows that a sighting may be of that tells
-// less, or of whose code it tells first: of its rule, and not reported under their own
-// identity.
+// less, or of whose code it tells first, and of those without code beside them: of its
+// rule, and not reported under their own identity.
 func (a *application) loadBodies(ctx context.Context, rows []redoubt.Finding, reported map[redoubt.Identity]bool, unseen []*redoubt.Finding) (map[int64]redoubt.FindingWrite, error) {
 	type levels struct{ least, most int }
 	told := map[string]levels{}
@@ -118,10 +118,18 @@ func (a *application) loadBodies(ctx context.Context, rows []redoubt.Finding, re
 		told[f.RuleName] = levels{min(of.least, n), max(of.most, n)}
 	}
 	var ids []int64
+	beside := map[string]bool{} // rules of rows of which a sighting tells less
 	for i := range rows {
 		n := detailLevel(&rows[i])
 		of, asked := told[rows[i].RuleName]
-		if asked && (of.least < n || n == 0 && of.most > 0) && !reported[rows[i].Identity] {
+		switch {
+		case !asked || reported[rows[i].Identity]:
+		case of.least < n || n == 0 && of.most > 0:
+			ids, beside[rows[i].RuleName] = append(ids, rows[i].ID), true
+		}
+	}
+	for i := range rows {
+		if of := told[rows[i].RuleName]; beside[rows[i].RuleName] && detailLevel(&rows[i]) == 0 && of.most == 0 && !reported[rows[i].Identity] {
 			ids = append(ids, rows[i].ID)
 		}
 	}

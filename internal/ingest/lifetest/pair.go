@@ -65,6 +65,15 @@ func (m *Model) pairs(closing []*Finding, fresh []string, seen map[string]Sighti
 				return true
 			}
 		}
+		for _, tells := range []func(Sighting) bool{func(s Sighting) bool { return s.Tells > 0 }, func(s Sighting) bool { return s.Tells == 0 }} {
+			olds := slices.ContainsFunc(closing, func(f *Finding) bool {
+				return out[f].identity == "" && like.number(f.Sighting) && tells(f.Sighting)
+			})
+			news := slices.ContainsFunc(fresh, func(id string) bool { return !used[id] && like.number(seen[id]) && tells(seen[id]) })
+			if olds && news { // one way told on both sides: the other is a part
+				return true
+			}
+		}
 		return slices.ContainsFunc(came, like.number)
 	}
 	pass := func(w way) {
