@@ -8,6 +8,7 @@ type ScanStream struct {
 	LastDigest    Digest    // of that scan's upload
 	LastFullStart time.Time // start of the newest applied full scan; zero when none
 	LastDiffStart time.Time // start of the newest applied diff scan; zero when none
+	Complete      bool      // an applied full scan did not fail
 	// Superseded is true when the commit was applied here before and others
 	// were applied since.
 	Superseded bool

@@ -39,6 +39,7 @@ func (c importCmd) files(reader *importReader) (list []importFile, err error) {
 			list = append(list, importFile{disk: f, name: f, found: true})
 		}
 	}
+	list = eachOnce(list)
 	if len(list) == 0 {
 		return nil, reader.none("nothing to import: the folder has neither lockfiles nor bills of materials")
 	}
@@ -46,6 +47,23 @@ func (c importCmd) files(reader *importReader) (list []importFile, err error) {
 		return list, nil
 	}
 	return c.withPipIncludes(list)
+}
+
+// eachOnce leaves out files that are listed already: what was named and is in a folder that
+// was named too counts as named.
+func eachOnce(list []importFile) (out []importFile) {
+	at := map[string]int{}
+	for _, f := range list {
+		file := filepath.Clean(f.disk)
+		n, listed := at[file]
+		switch {
+		case !listed:
+			at[file], out = len(out), append(out, f)
+		case !f.found:
+			out[n] = f
+		}
+	}
+	return out
 }
 
 // withPipIncludes adds the files that requirements files refer to, and names

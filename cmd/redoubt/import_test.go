@@ -125,6 +125,13 @@ func TestImportFolder(t *testing.T) {
 			if _, said, exit = w.run(importCmd{Strict: true}, "."); exit != 1 || !strings.Contains(said, name(7)) {
 				t.Errorf("strict: exit code %d, %q", exit, said)
 			}
+			w.write("twice/a/package-lock.json", npmLock("one"))
+			w.write("twice/b/package-lock.json", npmLock("two"))
+			for _, names := range [][]string{{"twice", "twice/a/package-lock.json"}, {"twice/a/package-lock.json", "./twice"}, {"twice", "twice/b"}} {
+				if out, said, exit = w.run(importCmd{}, names...); exit != 0 || out.Files != 2 {
+					t.Errorf("%v: exit code %d, %d files, %q", names, exit, out.Files, said)
+				}
+			}
 			if _, said, exit = w.run(importCmd{}, name(7)); exit != 1 || !strings.Contains(said, name(7)) {
 				t.Errorf("by itself: exit code %d, %q", exit, said)
 			}

@@ -484,3 +484,30 @@ func TestADecisionOnALongMatchHoldsForItsEdits(t *testing.T) {
 		}
 	}
 }
+
+// TestAScanThatFailedIsNotTheFirst: what it did not reach is old all the same, and it makes no
+// branch the primary one.
+func TestAScanThatFailedIsNotTheFirst(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			p := newEvals(t, engine)
+			for i, step := range []struct {
+				scan   evalScan
+				blocks string
+			}{
+				{evalScan{ref: "main", file: "a", look: "failed"}, ""},
+				{evalScan{ref: "dev", file: "ac", look: "failed"}, "c"},
+				{evalScan{ref: "main", file: "ab"}, ""},
+				{evalScan{ref: "main", file: "abd"}, "d"},
+			} {
+				step.scan.sees, step.scan.told = step.scan.file, true
+				now := p.scan(t, step.scan)
+				for _, letter := range []byte(step.scan.file) {
+					if want := strings.IndexByte(step.blocks, letter) >= 0; now.blocks[letter] != want {
+						t.Errorf("scan %d: %c fails the build: %v, want %v", i+1, letter, now.blocks[letter], want)
+					}
+				}
+			}
+		})
+	}
+}

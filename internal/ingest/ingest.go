@@ -103,13 +103,19 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 		ProjectID: project.ID, Project: project.Name, Ref: scan.Ref, Source: scan.Source,
 		Counts: scan.Counts, Refusals: all, MorePlaces: morePlaces(sightings), ProposedMutes: openProposals(sightings),
 	}
+	a := application{s: s, exemptions: ex, upload: u, project: project, scan: scan, sum: &sum}
+	again := repeats(scan.Digest, stream) && u.Begun == nil
+	if !again { // so that who judges knows what the policies say of rules that come with it
+		if a.ruleIDs, err = a.rules(ctx, sightings, s.PutRules); err != nil {
+			return Summary{}, err
+		}
+	}
 	if u.Before != nil {
 		if err := u.Before(ctx, project, scan, sightings); err != nil {
 			return Summary{}, err
 		}
 	}
-	a := application{s: s, exemptions: ex, upload: u, project: project, scan: scan, sum: &sum}
-	if repeats(scan.Digest, stream) && u.Begun == nil {
+	if again {
 		err := a.repeat(ctx, sightings, stream.LastScanID)
 		return sum, err
 	}
@@ -208,6 +214,7 @@ type application struct {
 	project    redoubt.Project
 	scan       redoubt.Scan
 	sum        *Summary
+	ruleIDs    map[*redoubt.Rule]int64 // nil: a report that comes again
 }
 
 func (a *application) run(ctx context.Context, sightings []Sighting, inventories []redoubt.InventoryStatement) error {
@@ -231,14 +238,10 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 		return err
 	}
 	memo := a.upload.memo(sightings)
-	ruleIDs, err := a.rules(ctx, sightings, a.s.PutRules)
-	if err != nil {
-		return err
-	}
 	if a.upload.Release {
 		a.upload.Report.Results = nil // sightings alone point into them
 	}
-	facts := a.facts(scope, ruleIDs)
+	facts := a.facts(scope, a.ruleIDs)
 	facts.Release = a.upload.Release
 	changes, err := Plan(stored, sightings, facts)
 	if err != nil {

@@ -109,7 +109,7 @@ func (m *memory) Stream(_ context.Context, projectID int64, ref, source, commit 
 		s.LastScanID, s.LastDigest = scan.ID, scan.Digest
 		last := &s.LastDiffStart
 		if scan.Full {
-			last = &s.LastFullStart
+			last, s.Complete = &s.LastFullStart, s.Complete || scan.Status != redoubt.ScanError
 		}
 		if scan.StartedAt.After(*last) {
 			*last = scan.StartedAt

@@ -72,11 +72,12 @@ func (a *application) resolve(ctx context.Context, sightings []Sighting, repeate
 	if err != nil {
 		return err
 	}
-	ruleIDs, err := a.rules(ctx, sightings, a.s.RuleIDs)
-	if err != nil {
-		return err
+	if a.ruleIDs == nil {
+		if a.ruleIDs, err = a.rules(ctx, sightings, a.s.RuleIDs); err != nil {
+			return err
+		}
 	}
-	facts := a.facts(scopeOf(a.upload, sightings), ruleIDs)
+	facts := a.facts(scopeOf(a.upload, sightings), a.ruleIDs)
 	facts.Unwritten, facts.Repeated = true, repeated
 	changes, err := Plan(stored, sightings, facts)
 	a.sum.Became, a.sum.Copies = changes.Became, changes.Copies

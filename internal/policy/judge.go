@@ -109,7 +109,7 @@ func (e EffectivePolicy) judge(ctx context.Context, s GateStorage, project redou
 	if err != nil {
 		return nil, err
 	}
-	j.first = scan.Ref == primary && stream.LastFullStart.IsZero()
+	j.first = scan.Ref == primary && !stream.Complete
 	for _, source := range j.sources() {
 		live, err := s.UnresolvedFindings(ctx, project.ID, primary, source)
 		if err != nil {

@@ -62,7 +62,7 @@ func (b *bench) ExploitedNamed(_ context.Context, names []string) (map[string]bo
 }
 
 func (b *bench) Stream(context.Context, int64, string, string, string) (redoubt.ScanStream, error) {
-	return redoubt.ScanStream{LastFullStart: b.started}, nil
+	return redoubt.ScanStream{LastFullStart: b.started, Complete: !b.started.IsZero()}, nil
 }
 
 func (b *bench) UnresolvedFindings(ctx context.Context, project int64, ref, source string) ([]redoubt.Finding, error) {

@@ -18,13 +18,14 @@ import (
 // themselves (semantics §10).
 type importGate struct {
 	tx     *store.Tx
-	given  *policy.EffectivePolicy // to the project, once a report of it is seen
+	given  *policy.EffectivePolicy // to the project, with the rules of all reports seen
+	rules  map[string]bool         // of these reports
 	judges []*policy.Judge
 }
 
 // look shows the gate what stands before a report is applied.
 func (g *importGate) look(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) error {
-	if g.given == nil {
+	if g.hears(seen) || g.given == nil {
 		g.tx.Ahead(ctx, g.tx.ExpectScanGate)
 		given, err := policy.LoadEffectivePolicy(ctx, g.tx, project)
 		if err != nil {
@@ -35,6 +36,20 @@ func (g *importGate) look(ctx context.Context, project redoubt.Project, scan red
 	judge, err := edge.Judge(ctx, g.tx, g.given, project, scan, seen)
 	g.judges = append(g.judges, judge)
 	return err
+}
+
+// hears reports whether a report names rules that none before it in the upload did: they
+// are known with the report, and policies may block on them from then on.
+func (g *importGate) hears(seen []ingest.Sighting) (fresh bool) {
+	if g.rules == nil {
+		g.rules = map[string]bool{}
+	}
+	for i := range seen {
+		name := seen[i].Finding.RuleName
+		fresh = fresh || !g.rules[name]
+		g.rules[name] = true
+	}
+	return fresh
 }
 
 // answer judges once all reports are applied.

@@ -191,3 +191,27 @@ func TestASecretsRuleStaysOne(t *testing.T) {
 		t.Errorf("secrets: %+v, %v; want both", page, err)
 	}
 }
+
+// TestARuleOfAnImportBlocksAtOnce: what a rule asks for that nobody knew counts for the import
+// that tells of it, whichever of its reports does, as for the same again.
+func TestARuleOfAnImportBlocksAtOnce(t *testing.T) {
+	h := newHarness(t)
+	result := func(rule, path string) string {
+		return strings.NewReplacer("RULE", rule, "PATH", path).Replace(`{"version":"1.180.0","errors":[],"paths":{"scanned":["PATH"]},"results":[{"check_id":"RULE","path":"PATH",
+			"start":{"line":1,"col":1},"end":{"line":1,"col":9},"extra":{"severity":"ERROR","message":"x","metadata":{"dev.semgrep.actions":["block"]},"lines":"eval(x)","fingerprint":"f"}}]}`)
+	}
+	for _, ref := range []string{"main", "dev"} {
+		files := []string{"@a.json", semgrepReport(map[string][]int{"a.py": {1}})}
+		if ref == "dev" {
+			files = append(files, "@b.json", result("acme.first", "b.py"), "@c.json", result("acme.second", "c.py"))
+		}
+		body, media := form(t, append([]string{"project", "acme/payments", "ref", ref}, files...)...)
+		for i := range 2 {
+			a := h.send(http.MethodPost, imports, body, "Content-Type", media)
+			blocked := contains(a.body, `"blocked":true`) && contains(a.body, "2 new of")
+			if a.status != http.StatusOK || blocked != (ref == "dev") {
+				t.Errorf("%s, time %d: %d %s", ref, i+1, a.status, a.body)
+			}
+		}
+	}
+}

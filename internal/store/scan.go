@@ -142,8 +142,9 @@ func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit s
 	if err != nil || s.LastScanID == 0 && !readsAhead(ctx) {
 		return s, err
 	}
-	err = each(ctx, tx, func(r row) error { return r.Scan(instant(&s.LastFullStart), instant(&s.LastDiffStart)) },
-		`SELECT MAX(CASE WHEN is_full = 1 THEN started_at END), MAX(CASE WHEN is_full = 0 THEN started_at END)`+applied, stream...)
+	err = each(ctx, tx, func(r row) error { return r.Scan(instant(&s.LastFullStart), instant(&s.LastDiffStart), &s.Complete) },
+		`SELECT MAX(CASE WHEN is_full = 1 THEN started_at END), MAX(CASE WHEN is_full = 0 THEN started_at END), COUNT(CASE WHEN is_full = 1 AND status <> $6 THEN 1 END) > 0`+applied,
+		append(slices.Clip(stream), redoubt.ScanError)...)
 	if err != nil || commit == "" {
 		return s, err
 	}

@@ -256,7 +256,7 @@ func land(ctx context.Context, tx *store.Tx, p redoubt.Project, c streamed) (wan
 			want.LastScanID, want.LastDigest = id, digest
 		}
 		if c.lastFull == i+1 {
-			want.LastFullStart = started
+			want.LastFullStart, want.Complete = started, true
 		}
 		if c.lastDiff == i+1 {
 			want.LastDiffStart = started
