@@ -88,6 +88,7 @@ type completion struct {
 	done          report.CICompletion
 	begun         begun
 	given         policy.EffectivePolicy
+	listed        map[string]bool // rules of its policies
 	judge         *policy.Judge
 	encodeOutcome func(ingest.Summary, policy.Verdict) ([]byte, error) // of Config
 	rep           *redoubt.Report
@@ -128,14 +129,13 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 		return nil, err
 	}
 	c.finish()
-	listed, err := c.tx.ListedRules(ctx, c.given.PolicyIDs())
-	if err != nil {
+	if c.listed, err = c.tx.ListedRules(ctx, c.given.PolicyIDs()); err != nil {
 		return nil, err
 	}
 	summary, err := ingest.Apply(ctx, c.tx, exemption.ForImport{Store: c.tx}, ingest.Upload{
 		Project: c.begun.Project, Globs: c.begun.Globs, Ref: c.begun.Ref, Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep, Release: true,
 		Advised: c.advised, Before: c.look, Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
-		OutOfPolicy: func(rule, path string) bool { return !listed[rule] || c.given.ExcludedFor(rule, path) },
+		OutOfPolicy: func(rule, path string) bool { return !c.listed[rule] || c.given.ExcludedFor(rule, path) },
 	})
 	if err != nil {
 		return nil, err
@@ -159,8 +159,14 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	return json.Marshal(out)
 }
 
-// look shows the gate what stands before the scan is applied.
+// look shows the gate what stands before the scan is applied. Rules that nobody knew before
+// are known by now, and policies may block on them.
 func (c *completion) look(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (err error) {
+	if slices.ContainsFunc(seen, func(s ingest.Sighting) bool { return !c.listed[s.Finding.RuleName] }) {
+		if c.given, err = policy.LoadEffectivePolicy(ctx, c.tx, project); err != nil {
+			return err
+		}
+	}
 	c.judge, err = edge.Judge(ctx, c.tx, &c.given, project, scan, seen)
 	return err
 }

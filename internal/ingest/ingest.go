@@ -110,6 +110,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 			return Summary{}, err
 		}
 	}
+	scan.Outcome = OutcomeOf(scan, stream)
 	if u.Before != nil {
 		if err := u.Before(ctx, project, scan, sightings); err != nil {
 			return Summary{}, err
@@ -119,7 +120,6 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 		err := a.repeat(ctx, sightings, stream.LastScanID)
 		return sum, err
 	}
-	scan.Outcome = OutcomeOf(scan, stream)
 	if scan.ID, err = recordScan(ctx, s, scan); err != nil {
 		return Summary{}, err
 	}

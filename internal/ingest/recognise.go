@@ -104,10 +104,13 @@ func (p *planner) keepDetails(row, next *redoubt.Finding, s *Sighting) (w redoub
 }
 
 // loadBodies reads body and evidence of the rows that a sighting may be of that tells
-// less, or of whose code it tells first, and of those without code beside them: of its
-// rule, and not reported under their own identity.
+// less, or of whose code it tells first: of its rule, and not reported under their own
+// identity. Where some may pair by their number, all of the rule count.
 func (a *application) loadBodies(ctx context.Context, rows []redoubt.Finding, reported map[redoubt.Identity]bool, unseen []*redoubt.Finding) (map[int64]redoubt.FindingWrite, error) {
-	type levels struct{ least, most int }
+	type levels struct {
+		least, most int
+		guess       bool // code is told of some and of others not
+	}
 	told := map[string]levels{}
 	for _, f := range unseen {
 		n := detailLevel(f)
@@ -115,21 +118,19 @@ func (a *application) loadBodies(ctx context.Context, rows []redoubt.Finding, re
 		if !known {
 			of.least = n
 		}
-		told[f.RuleName] = levels{min(of.least, n), max(of.most, n)}
+		told[f.RuleName] = levels{least: min(of.least, n), most: max(of.most, n)}
 	}
-	var ids []int64
-	beside := map[string]bool{} // rules of rows of which a sighting tells less
 	for i := range rows {
 		n := detailLevel(&rows[i])
-		of, asked := told[rows[i].RuleName]
-		switch {
-		case !asked || reported[rows[i].Identity]:
-		case of.least < n || n == 0 && of.most > 0:
-			ids, beside[rows[i].RuleName] = append(ids, rows[i].ID), true
+		if of, asked := told[rows[i].RuleName]; asked && !reported[rows[i].Identity] && (n == 0) != (of.least == 0 && of.most == 0) {
+			of.guess = true
+			told[rows[i].RuleName] = of
 		}
 	}
+	var ids []int64
 	for i := range rows {
-		if of := told[rows[i].RuleName]; beside[rows[i].RuleName] && detailLevel(&rows[i]) == 0 && of.most == 0 && !reported[rows[i].Identity] {
+		of, asked := told[rows[i].RuleName]
+		if asked && (of.guess || of.least < detailLevel(&rows[i])) && !reported[rows[i].Identity] {
 			ids = append(ids, rows[i].ID)
 		}
 	}

@@ -113,9 +113,9 @@ func reached(f *redoubt.Finding) bool {
 }
 
 // PrimaryAfter is the primary branch as it is once the scan is applied: the
-// first branch fully scanned, by a run that did not fail, becomes it (semantics §7).
+// first branch fully scanned, by a run that counts and did not fail, becomes it (semantics §7).
 func PrimaryAfter(p redoubt.Project, scan redoubt.Scan) string {
-	if p.PrimaryBranch == "" && p.DefaultBranch == "" && scan.Full && scan.Status != redoubt.ScanError && strings.HasPrefix(scan.Ref, "refs/heads/") {
+	if p.PrimaryBranch == "" && p.DefaultBranch == "" && scan.Full && scan.Status != redoubt.ScanError && !scan.Outcome.Recorded() && strings.HasPrefix(scan.Ref, "refs/heads/") {
 		return scan.Ref
 	}
 	return p.Primary()

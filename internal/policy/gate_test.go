@@ -234,6 +234,7 @@ func TestPrimaryAfter(t *testing.T) {
 		{redoubt.Project{}, redoubt.Scan{Ref: "refs/heads/trunk"}, "refs/heads/main"},
 		{redoubt.Project{}, redoubt.Scan{Ref: "refs/pull/1/merge", Full: true}, "refs/heads/main"},
 		{redoubt.Project{}, redoubt.Scan{Ref: "refs/heads/trunk", Full: true, Status: redoubt.ScanError}, "refs/heads/main"},
+		{redoubt.Project{}, redoubt.Scan{Ref: "refs/heads/trunk", Full: true, Outcome: redoubt.ScanLate}, "refs/heads/main"},
 		{redoubt.Project{DefaultBranch: "refs/heads/main"}, full, "refs/heads/main"},
 		{redoubt.Project{PrimaryBranch: "refs/heads/dev"}, full, "refs/heads/dev"},
 	} {

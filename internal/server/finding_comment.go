@@ -78,7 +78,7 @@ func (c *call) addFindingComment(ctx context.Context, in *request[api.AddFinding
 }
 
 func (c *call) withdrawFindingComment(ctx context.Context, _ *none) (*api.FindingCommentResponse, error) {
-	found, err := c.commented(ctx)
+	found, _, _, err := c.findingOfHistory(ctx) // of one that was removed too
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (c *call) withdrawFindingComment(ctx context.Context, _ *none) (*api.Findin
 	if err != nil {
 		return nil, err
 	}
-	gone, err := triage.WithdrawComment(ctx, c.tx, found, id, c.caller.Token.UserID, c.caller.Has(redoubt.RoleAdmin))
+	gone, err := triage.WithdrawComment(ctx, c.tx, found.Finding, id, c.caller.Token.UserID, c.caller.Has(redoubt.RoleAdmin))
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func TestWhatBlocks(t *testing.T) {
 	// Another rule blocks by now, one does no more.
 	s.setMode("two", redoubt.ModeMonitor)
 	s.setMode("three", redoubt.ModeBlock)
-	says(t, s.page(page), "2 findings block this build", "No policy of the project has its rule in mode block any more.", "Blocks since", "src/three.go:3")
+	says(t, s.page(page), "2 findings block this build", "No policy that is for this branch has its rule in mode block any more.", "Blocks since", "src/three.go:3")
 
 	// Decided about together, from the page and back to it.
 	form := url.Values{"pick": {"1"}, "type": {"sast"}, "back": {"/orgs/acme" + page}}
@@ -173,7 +173,7 @@ func TestWhatBlocksAScanThatIsRecordedOnly(t *testing.T) {
 	page := "/scans/" + decimal(sum.ScanID) + "/blocking"
 	says(t, s.page(page), "2 findings block this build", "A re-run of this commit would fail on these 2", "src/one.go:1")
 	s.setMode("one", redoubt.ModeMonitor)
-	says(t, s.page(page), "1 finding blocks this build", "No policy of the project has its rule in mode block any more.")
+	says(t, s.page(page), "1 finding blocks this build", "No policy that is for this branch has its rule in mode block any more.")
 	s.setMode("two", redoubt.ModeMonitor)
 	text := s.page(page)
 	says(t, text, "Nothing blocks any more", "What it failed on passes by now.", "Nothing is kept of what else this scan found")

@@ -289,25 +289,10 @@ func (req *request) askDeletePolicyWith(status int, fault string) error {
 
 // deletePolicy deletes a policy for whom it was named by.
 func (req *request) deletePolicy() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
-	meant := false
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+	meant, err := req.deleteNamed(func(ctx context.Context, tx *store.Tx, id int64) (string, error) {
 		p, err := tx.Policy(ctx, id)
-		if err != nil {
-			return err
-		}
-		if meant = strings.TrimSpace(form.Get("name")) == p.Name; !meant {
-			return nil
-		}
-		return tx.DeletePolicy(ctx, id)
-	})
+		return p.Name, err
+	}, (*store.Tx).DeletePolicy)
 	switch {
 	case errors.Is(err, redoubt.ErrConflict):
 		return req.askDeletePolicyWith(http.StatusConflict, "")

@@ -40,28 +40,12 @@ func (req *request) askDeleteProjectWith(status int, fault string) error {
 	return req.show(status, pageView{Template: "project_delete", Title: "Delete " + p.Name, Section: "projects", Data: p})
 }
 
-// deleteProject deletes a project for whom it was named by: nobody hits another one by
-// mistake.
+// deleteProject deletes a project for whom it was named by.
 func (req *request) deleteProject() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
-	meant := false
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+	meant, err := req.deleteNamed(func(ctx context.Context, tx *store.Tx, id int64) (string, error) {
 		p, err := tx.Project(ctx, id)
-		if err != nil {
-			return err
-		}
-		if meant = strings.TrimSpace(form.Get("name")) == p.Name; !meant {
-			return nil
-		}
-		return tx.DeleteProject(ctx, id)
-	})
+		return p.Name, err
+	}, (*store.Tx).DeleteProject)
 	switch {
 	case err != nil:
 		return err
@@ -70,4 +54,25 @@ func (req *request) deleteProject() error {
 	}
 	req.redirect(req.to("/projects?deleted=1"))
 	return nil
+}
+
+// deleteNamed deletes what a page is about if the form has its name, so that nobody hits
+// another one by mistake, and reports whether it has.
+func (req *request) deleteNamed(nameOf func(context.Context, *store.Tx, int64) (string, error), remove func(*store.Tx, context.Context, int64) error) (meant bool, err error) {
+	id, err := req.id()
+	if err != nil {
+		return false, err
+	}
+	form, err := req.form()
+	if err != nil {
+		return false, err
+	}
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		name, err := nameOf(ctx, tx, id)
+		if meant = strings.TrimSpace(form.Get("name")) == name; err != nil || !meant {
+			return err
+		}
+		return remove(tx, ctx, id)
+	})
+	return meant, err
 }
