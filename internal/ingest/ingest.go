@@ -104,35 +104,41 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 		Counts: scan.Counts, Refusals: all, MorePlaces: morePlaces(sightings), ProposedMutes: openProposals(sightings),
 	}
 	a := application{s: s, exemptions: ex, upload: u, project: project, scan: scan, sum: &sum}
+	err = a.apply(ctx, stream, sightings, inventories)
+	return sum, err
+}
+
+// apply shows the scan to who judges it, and carries out what comes of it by what stands
+// in its stream.
+func (a *application) apply(ctx context.Context, stream redoubt.ScanStream, sightings []Sighting, inventories []redoubt.InventoryStatement) (err error) {
+	u, scan := a.upload, a.scan
 	again := repeats(scan.Digest, stream) && u.Begun == nil
 	if !again { // so that who judges knows what the policies say of rules that come with it
-		if a.ruleIDs, err = a.rules(ctx, sightings, s.PutRules); err != nil {
-			return Summary{}, err
+		scan.Outcome = OutcomeOf(scan, stream)
+		if a.ruleIDs, err = a.rules(ctx, sightings, a.s.PutRules); err != nil {
+			return err
 		}
 	}
-	scan.Outcome = OutcomeOf(scan, stream)
 	if u.Before != nil {
-		if err := u.Before(ctx, project, scan, sightings); err != nil {
-			return Summary{}, err
+		if err := u.Before(ctx, a.project, scan, sightings); err != nil {
+			return err
 		}
 	}
 	if again {
-		err := a.repeat(ctx, sightings, stream.LastScanID)
-		return sum, err
+		return a.repeat(ctx, sightings, stream.LastScanID)
 	}
-	if scan.ID, err = recordScan(ctx, s, scan); err != nil {
-		return Summary{}, err
+	if scan.ID, err = recordScan(ctx, a.s, scan); err != nil {
+		return err
 	}
-	sum.ScanID, sum.Outcome = scan.ID, scan.Outcome
+	a.sum.ScanID, a.sum.Outcome = scan.ID, scan.Outcome
 	if scan.Outcome != redoubt.ScanApplied {
-		return sum, a.recordOnly(ctx, scan.ID, sightings, inventories)
+		return a.recordOnly(ctx, scan.ID, sightings, inventories)
 	}
-	if project, err = s.UpdateProjectByScan(ctx, u.Globs, project.ID, u.Project); err != nil {
-		return Summary{}, err
+	if a.project, err = a.s.UpdateProjectByScan(ctx, u.Globs, a.project.ID, u.Project); err != nil {
+		return err
 	}
-	sum.Project = project.Name
-	a.project, a.scan = project, scan
-	return sum, a.run(ctx, sightings, inventories)
+	a.sum.Project, a.scan = a.project.Name, scan
+	return a.run(ctx, sightings, inventories)
 }
 
 // recordOnly keeps what a scan that changes nothing said.
