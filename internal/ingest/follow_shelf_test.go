@@ -355,7 +355,9 @@ func (s *shelf) moves(ref string, closing []*shelfRow, fresh []shelfMatch, now [
 		news[k] = append(news[k], m)
 	}
 	moved := map[*shelfRow]bool{}
-	for k, rows := range olds {
+	keys := slices.SortedFunc(maps.Keys(olds), func(a, b what) int { return olds[a][0].serial - olds[b][0].serial }) // as rows come
+	for _, k := range keys {
+		rows := olds[k]
 		if len(rows) != len(news[k]) {
 			continue
 		}
