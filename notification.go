@@ -100,11 +100,13 @@ type Notification struct {
 // NotificationMessage is what is told, before a channel gives it its form. Its texts are
 // what scanners and people wrote: channels escape them.
 type NotificationMessage struct {
-	Event      NotificationEvent `json:"event"`
-	At         time.Time         `json:"at"`
-	Rule       string            `json:"rule"`                 // name of the notification rule
-	Title      string            `json:"title"`                // a sentence of ours, with counts
-	Reason     string            `json:"reason,omitempty"`     // why, where there is one
+	Event NotificationEvent `json:"event"`
+	At    time.Time         `json:"at"`
+	Rule  string            `json:"rule"`  // name of the notification rule
+	Title string            `json:"title"` // a sentence of ours, with counts
+	// Reason is why, where there is one. Of a comment it is the text, which no message keeps:
+	// it is read when it is sent, as the comment may be withdrawn.
+	Reason     string            `json:"reason,omitempty"`
 	Count      int               `json:"count"`                // findings, or projects of EventScanMissing
 	Severities map[string]int    `json:"severities,omitempty"` // how many of each
 	Findings   []NotifiedFinding `json:"findings,omitempty"`   // the worst, MaxNotified at most

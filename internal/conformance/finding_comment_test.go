@@ -79,3 +79,22 @@ func TestFindingCommentsByAPI(t *testing.T) {
 		}
 	})
 }
+
+// TestAKeyKeepsNoTextOfAComment: what answers a request again tells the comment as it is now.
+func TestAKeyKeepsNoTextOfAComment(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		code := smallSite(t, s)
+		on := commentsOf(code[0].ID)
+		add := keyedWrite{request: request{method: "POST", path: on, body: object{"text": "the key is hunter2"}}}
+		made := read[api.FindingCommentResponse](t, s.send(t, add.with("a-comment"))).Comment
+		post[api.FindingCommentResponse](t, s, on+"/"+itoa(made.ID)+"/withdraw", object{})
+		again := s.send(t, add.with("a-comment"))
+		told := read[api.FindingCommentResponse](t, again).Comment
+		if again.header.Get("Idempotency-Replayed") != "true" || told.ID != made.ID || told.Text != "" || told.WithdrawnAt == nil {
+			t.Errorf("answered again: %s", again.body)
+		}
+		if list := get[api.ListFindingCommentsResponse](t, s, on, nil).Comments; len(list) != 1 {
+			t.Errorf("there are %+v", list)
+		}
+	})
+}

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
@@ -107,6 +110,126 @@ func TestRulesTellOfComments(t *testing.T) {
 		}
 		if e := got[0]; e.Type != "redoubt.comment" || e.Data.Title != "ana commented on a finding in acme/api" || e.Data.Reason != c.Text || len(e.Data.Findings) != 1 {
 			w.Errorf("%+v", e)
+		}
+	})
+}
+
+// withdraws takes a comment back.
+func (w *world) withdraws(c redoubt.FindingComment) {
+	w.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		_, err := triage.WithdrawComment(ctx, tx, redoubt.Finding{LineageID: c.LineageID}, c.ID, c.AuthorID, true)
+		return err
+	})
+}
+
+// TestAWithdrawnCommentGoesNowhere, also where its message waits already: for a receiver that
+// was down, in a digest, for the person whom it mentions, or as somebody sends it again.
+func TestAWithdrawnCommentGoesNowhere(t *testing.T) {
+	each(t, func(w *world) {
+		p := w.post()
+		finding := w.found(added{n: 1, severity: redoubt.SeverityHigh})[0]
+		ana := w.user(redoubt.User{Name: "ana"}, redoubt.RoleViewer)
+		w.user(redoubt.User{Name: "ben@example.com"}, redoubt.RoleViewer)
+		about := redoubt.NotificationEvents(0).With(redoubt.EventComment)
+		hook, _ := w.ask(func(r *redoubt.NotificationRule) { r.Name, r.Events = "hook", about })
+		daily, _ := w.ask(func(r *redoubt.NotificationRule) {
+			r.Name, r.Events, r.Channel, r.To, r.Digest = "daily", about, redoubt.ChannelEmail, []string{"all@example.com"}, redoubt.DigestDay
+		})
+		w.receiver.takes(503)
+		p.refuse(&smtp.SMTPError{Code: 451, Message: "later"})
+		secret := w.comments(ana, finding, "@ben@example.com the key is hunter2")
+		w.settle()
+		if n := len(w.receiver.take()); n != 1 || len(p.take()) != 0 {
+			t.Fatalf("%d attempts were made", n)
+		}
+		for _, rule := range []int64{hook.ID, daily.ID, 0} {
+			if list := w.log(rule); len(list) != 1 || list[0].Message.Reason != "" || list[0].State != redoubt.NotificationQueued {
+				t.Errorf("rule %d keeps the text, or does not wait: %+v", rule, list)
+			}
+		}
+		w.withdraws(secret)
+		w.comments(ana, finding, "it stays, @ben@example.com")
+		w.receiver.takes(204)
+		p.refuse(nil)
+		for range 3 {
+			w.clock.Advance(12 * time.Hour)
+			w.settle()
+		}
+		if got := w.receiver.events(t); len(got) != 1 || got[0].Data.Reason != "it stays, @ben@example.com" {
+			t.Errorf("the webhook got %+v", got)
+		}
+		var to []string
+		for _, l := range p.take() {
+			to = append(to, l.to)
+			if strings.Contains(l.body, "hunter2") || !strings.Contains(l.body, "it stays") || strings.Contains(l.subject, "notifications") {
+				t.Errorf("mail is %+v", l)
+			}
+		}
+		slices.Sort(to)
+		if want := []string{"all@example.com", "ben@example.com"}; !slices.Equal(to, want) {
+			t.Errorf("mail goes to %q, want %q", to, want)
+		}
+		for _, rule := range []int64{hook.ID, daily.ID, 0} {
+			failed := slices.DeleteFunc(w.log(rule), func(n redoubt.Notification) bool { return n.State != redoubt.NotificationFailed })
+			if len(failed) != 1 || failed[0].Problem != "The comment was withdrawn." {
+				t.Errorf("the log of %d says %+v", rule, failed)
+			}
+		}
+	})
+}
+
+// TestACommentThatWasToldIsNotToldAgain once it was withdrawn or its project is gone.
+func TestACommentThatWasToldIsNotToldAgain(t *testing.T) {
+	for name, take := range map[string]func(w *world, c redoubt.FindingComment){
+		"withdrawn": func(w *world, c redoubt.FindingComment) { w.withdraws(c) },
+		"removed":   func(w *world, _ redoubt.FindingComment) { removeProject(w, redoubt.ExceptionRequest{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(w *world) {
+				rule, _ := w.ask(func(r *redoubt.NotificationRule) { r.Events = redoubt.NotificationEvents(0).With(redoubt.EventComment) })
+				finding := w.found(added{n: 1, severity: redoubt.SeverityLow})[0]
+				c := w.comments(w.user(redoubt.User{Name: "ana"}, redoubt.RoleViewer), finding, "hunter2")
+				w.settle()
+				if got := w.receiver.events(t); len(got) != 1 || got[0].Data.Reason != "hunter2" {
+					t.Fatalf("told: %+v", got)
+				}
+				take(w, c)
+				w.update(func(ctx context.Context, tx *store.Tx) error {
+					_, err := tx.ResendNotification(ctx, rule.ID, w.log(rule.ID)[0].ID)
+					return err
+				})
+				w.settle()
+				if got := w.receiver.take(); len(got) != 0 {
+					t.Errorf("told again: %s", got[0].body)
+				}
+				if log := w.log(rule.ID); len(log) != 1 || log[0].State != redoubt.NotificationFailed {
+					t.Errorf("the log says %+v", log)
+				}
+			})
+		})
+	}
+}
+
+// TestWhoIsMentionedIsStillThere when the mail is sent: who left or was disabled gets none.
+func TestWhoIsMentionedIsStillThere(t *testing.T) {
+	each(t, func(w *world) {
+		p := w.post()
+		finding := w.found(added{n: 1, severity: redoubt.SeverityHigh})[0]
+		ana := w.user(redoubt.User{Name: "ana"}, redoubt.RoleViewer)
+		left := w.user(redoubt.User{Name: "left@example.com"}, redoubt.RoleViewer)
+		disabled := w.user(redoubt.User{Name: "disabled@example.com"}, redoubt.RoleViewer)
+		w.user(redoubt.User{Name: "here@example.com"}, redoubt.RoleViewer)
+		w.comments(ana, finding, "@left@example.com @disabled@example.com @here@example.com")
+		for w.step(store.NotifyJob) {
+		}
+		w.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, left.ID, redoubt.RoleNone) })
+		if err := w.s.DisableUser(w.Context(), disabled.ID, storetest.Actor); err != nil {
+			t.Fatal(err)
+		}
+		w.settle()
+		if got := p.take(); len(got) != 1 || got[0].to != "here@example.com" {
+			t.Errorf("mail is %+v", got)
 		}
 	})
 }

@@ -152,6 +152,7 @@ func (d *delivery) call(ctx context.Context, n redoubt.Notification) outcome {
 
 // sendingOf is a message as it is sent. Its id stays, however often it is.
 func sendingOf(base string, n redoubt.Notification) sending {
+	n.Message.Reason = cut(n.Message.Reason, reasonTold)
 	return sending{id: fmt.Sprintf("msg_%s_%d", n.Key, n.RuleID), sequence: n.ID, base: base, message: message{n.Message}}
 }
 

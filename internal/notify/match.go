@@ -64,11 +64,9 @@ type matcher struct {
 func (m *matcher) tell(ctx context.Context, key string, h redoubt.Happening) error {
 	clear(m.seen)
 	if h.CommentID != 0 {
-		text, err := m.commentText(ctx, h.CommentID)
-		if text == "" { // it was withdrawn meanwhile
+		if there, err := m.commentThere(ctx, h.CommentID); !there {
 			return err
 		}
-		h.Reason = text
 	}
 	for _, r := range m.rules {
 		if r.Paused || !r.Events.Has(h.Event) {

@@ -49,14 +49,15 @@ func (m *matcher) mailTo(ctx context.Context, id int64) (to string, err error) {
 	return to, err
 }
 
-// commentText reads a comment on a finding; empty: it was withdrawn, or is gone.
-func (m *matcher) commentText(ctx context.Context, id int64) (text string, err error) {
+// commentThere reports whether a comment on a finding is there and was not withdrawn. Its
+// text is read when it is sent.
+func (m *matcher) commentThere(ctx context.Context, id int64) (there bool, err error) {
 	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
 		c, err := tx.FindingComment(ctx, id)
-		text = c.Text
+		there = err == nil && !c.Withdrawn()
 		return gone(err)
 	})
-	return text, err
+	return there, err
 }
 
 // removed is what a rule is told of a request of whose findings no list has any any more: its

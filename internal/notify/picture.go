@@ -187,7 +187,7 @@ func (m *matcher) project(ctx context.Context, h redoubt.Happening, r redoubt.No
 // message puts a picture into words.
 func (p picture) message(h redoubt.Happening, r redoubt.NotificationRule, at time.Time) redoubt.NotificationMessage {
 	m := redoubt.NotificationMessage{
-		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, 1000), Count: p.count, Severities: p.severities, Findings: p.findings,
+		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, reasonTold), Count: p.count, Severities: p.severities, Findings: p.findings,
 		Projects: p.about, Scan: h.ScanID, Run: h.RunID, Assignee: h.Assignee,
 		Request: h.RequestID, Asker: h.Asker, Comment: h.CommentID, Author: h.Author,
 	}

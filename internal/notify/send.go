@@ -21,6 +21,7 @@ const (
 	answerRead  = 4 << 10
 	answerKept  = 500 // characters
 	maxWaitSaid = time.Hour
+	reasonTold  = 1000 // characters, of the comment too that a message tells of
 )
 
 // message is a redoubt.NotificationMessage with words.

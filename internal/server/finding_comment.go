@@ -92,3 +92,16 @@ func (c *call) withdrawFindingComment(ctx context.Context, _ *none) (*api.Findin
 	}
 	return &api.FindingCommentResponse{Comment: findingCommentOf(gone)}, nil
 }
+
+// idOnly is what is kept of an answer about a comment: not its text, which may be withdrawn.
+func idOnly(of *api.FindingCommentResponse) *api.FindingCommentResponse {
+	return &api.FindingCommentResponse{Comment: api.FindingComment{ID: of.Comment.ID}}
+}
+
+// readComment completes what idOnly kept, with the comment as it is now. One that went with
+// its project is redoubt.ErrNotFound.
+func (c *call) readComment(ctx context.Context, of *api.FindingCommentResponse) error {
+	now, err := c.tx.FindingComment(ctx, of.Comment.ID)
+	of.Comment = findingCommentOf(now)
+	return err
+}

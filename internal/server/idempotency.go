@@ -194,13 +194,22 @@ func (c *call) replay(ctx context.Context, out any) (replayed bool, err error) {
 	}
 	c.w.Header().Set(replayedHeader, "true")
 	c.tag = answer.Tag
-	return true, json.Unmarshal(answer.Body, out)
+	if err := json.Unmarshal(answer.Body, out); err != nil {
+		return true, err
+	}
+	if of, ok := out.(*api.FindingCommentResponse); ok {
+		return true, c.readComment(ctx, of)
+	}
+	return true, nil
 }
 
 // keep keeps the answer in the transaction that did what it tells of.
 func (c *call) keep(ctx context.Context, out any) error {
 	if taken, ok := out.(*api.ImportResponse); ok && c.idempotent.kept != nil {
 		out = c.idempotent.kept(taken)
+	}
+	if of, ok := out.(*api.FindingCommentResponse); ok {
+		out = idOnly(of)
 	}
 	body, err := json.Marshal(out)
 	if err != nil {

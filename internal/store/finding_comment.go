@@ -81,6 +81,22 @@ func (tx *Tx) FindingComment(ctx context.Context, id int64) (redoubt.FindingComm
 	return list[0], err
 }
 
+// findingCommentTexts reads what some comments say, by id: empty where it was withdrawn.
+func (tx *Tx) findingCommentTexts(ctx context.Context, ids []int64) (map[int64]string, error) {
+	texts := make(map[int64]string, len(ids))
+	if len(ids) == 0 {
+		return texts, nil
+	}
+	in, arg := tx.in("id", 2, ids)
+	return texts, each(ctx, tx, func(r row) error {
+		var id int64
+		var text string
+		err := r.Scan(&id, &text)
+		texts[id] = text
+		return err
+	}, `SELECT id, body FROM finding_comment WHERE deployment_id = $1 AND `+in, arg)
+}
+
 // FindingComments lists the comments on a lineage behind an id, oldest first, withdrawn ones
 // too, and says whether there are newer ones.
 func (tx *Tx) FindingComments(ctx context.Context, lineageID, after int64, limit int) (list []redoubt.FindingComment, more bool, err error) {

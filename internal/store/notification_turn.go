@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -69,7 +70,8 @@ func (tx *Tx) ReceiversWaiting(ctx context.Context) ([]ReceiverWaiting, error) {
 // ClaimNotifications hands out what waits for a receiver, oldest first, most of it at most,
 // and holds it for a while: until then, or EndNotifications, nobody else has any of that
 // receiver. What is not due yet holds up what comes after it. What its rule tells the
-// receiver no more, as it is now, fails instead.
+// receiver no more, as it is now, fails instead, and so does what tells of a comment that was
+// withdrawn: the text of a comment is read here, and kept nowhere else.
 func (tx *Tx) ClaimNotifications(ctx context.Context, to redoubt.NotificationReceiver, most int, hold time.Duration) ([]redoubt.Notification, error) {
 	for {
 		list, err := many(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification
@@ -88,11 +90,15 @@ func (tx *Tx) ClaimNotifications(ctx context.Context, to redoubt.NotificationRec
 			}
 			ids = append(ids, n.ID)
 		}
-		ended, err := tx.endUnwantedOf(ctx, to, list)
+		unwanted, err := tx.endUnwantedOf(ctx, to, list)
+		withdrawn := false
+		if err == nil {
+			withdrawn, err = tx.readTold(ctx, list)
+		}
 		switch {
 		case err != nil:
 			return nil, err
-		case ended:
+		case unwanted || withdrawn:
 			continue
 		case len(list) == 0:
 			return nil, nil
@@ -144,8 +150,47 @@ func (tx *Tx) endUnwantedByPerson(ctx context.Context, n redoubt.Notification) (
 	if err != nil && !errors.Is(err, redoubt.ErrNotFound) || err == nil && m.MailTo() == n.Receiver.Address {
 		return false, err
 	}
-	return true, tx.write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4, held_until = $5 WHERE deployment_id = $1 AND id = $6`,
-		redoubt.NotificationFailed, "The person gets no mail there any more.", tx.now, time.Time{}, n.ID)
+	return true, tx.endUntold(ctx, n, "The person gets no mail there any more.")
+}
+
+// readTold reads the comments that messages tell of, as they are now, and has those fail
+// whose comment was withdrawn or went with its finding. It reports whether there were any.
+func (tx *Tx) readTold(ctx context.Context, list []redoubt.Notification) (ended bool, err error) {
+	var ids []int64
+	for _, n := range list {
+		if id := n.Message.Comment; id != 0 && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	texts, err := tx.findingCommentTexts(ctx, ids)
+	if err != nil {
+		return false, err
+	}
+	for i := range list {
+		n := &list[i]
+		if n.Message.Comment == 0 {
+			continue
+		}
+		text, there := texts[n.Message.Comment]
+		if n.Message.Reason = text; text != "" {
+			continue
+		}
+		why := "The comment was withdrawn."
+		if !there {
+			why = "The comment was removed with its project."
+		}
+		if err := tx.endUntold(ctx, *n, why); err != nil {
+			return ended, err
+		}
+		ended = true
+	}
+	return ended, nil
+}
+
+// endUntold has a message fail that waits.
+func (tx *Tx) endUntold(ctx context.Context, n redoubt.Notification, why string) error {
+	return tx.write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4, held_until = $5 WHERE deployment_id = $1 AND id = $6`,
+		redoubt.NotificationFailed, why, tx.now, time.Time{}, n.ID)
 }
 
 // endUnwanted has what waits fail that a rule tells no more: at once, so that it stays
