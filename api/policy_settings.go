@@ -80,6 +80,9 @@ type PolicyImpact struct {
 	Changed        []ChangedBranch `json:"changed" doc:"The first 20 branches whose builds would change."`
 	Partial        bool            `json:"partial" doc:"There are more branches, or larger ones, than were judged."`
 	LargerBranches int64           `json:"larger_branches" doc:"Branches that have more findings than were read."`
+
+	UnmatchedBranches []string `json:"unmatched_branches" doc:"Branches that it would be for and that fit no branch of its projects that was ever scanned. Empty where nothing was scanned."`
+	ScannedRefs       []string `json:"scanned_refs" doc:"Where some branches fit none: the first 10 refs that there are, those that were scanned last first."`
 }
 
 // ChangedBranch is a branch on which a change of a policy would block more or less.

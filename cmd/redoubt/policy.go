@@ -170,9 +170,26 @@ func (c policyCreateCmd) Run(a *app) error {
 		p, removed, err := policy.Save(ctx, tx, redoubt.Policy{
 			Name: c.Name, Product: product, Scope: redoubt.PolicyScope{Projects: c.Project, Tags: c.Tag}, Branches: c.Branch, Excludes: c.Exclude, BlockAll: c.BlockAll, Due: due,
 		})
-		return fmt.Sprintf("created policy %s (id %d) for %s%s; next: redoubt policy add-rules --policy %s FILE, or redoubt policy set-mode --policy %s RULE MODE",
-			p.Slug, p.ID, scopeOf(p), removal(removed), p.Slug, p.Slug), err
+		if err != nil {
+			return "", err
+		}
+		warning, err := unmatched(ctx, tx, p)
+		return fmt.Sprintf("created policy %s (id %d) for %s%s%s; next: redoubt policy add-rules --policy %s FILE, or redoubt policy set-mode --policy %s RULE MODE",
+			p.Slug, p.ID, scopeOf(p), removal(removed), warning, p.Slug, p.Slug), err
 	})
+}
+
+// unmatched says which branches of a policy fit nothing that was scanned.
+func unmatched(ctx context.Context, tx *store.Tx, p redoubt.Policy) (string, error) {
+	u, err := policy.UnmatchedBranches(ctx, tx, p)
+	if err != nil || len(u.Globs) == 0 {
+		return "", err
+	}
+	said := fmt.Sprintf("; no branch that was scanned fits %s, there are %s", strings.Join(u.Globs, " "), strings.Join(u.Refs, " "))
+	if u.More > 0 {
+		said += fmt.Sprintf(" and %d more", u.More)
+	}
+	return said, nil
 }
 
 // removal says what became of findings on paths that are left out.
@@ -229,8 +246,12 @@ func (c policySetCmd) Run(a *app) error {
 			return "", err
 		}
 		p, removed, err := policy.Save(ctx, tx, p)
-		return fmt.Sprintf("policy %s is for %s, blocks %s findings and leaves out %s%s%s",
-			p.Slug, scopeOf(p), blocksOf(p), cmp.Or(strings.Join(p.Excludes, " "), "nothing"), dueOf(p), removal(removed)), err
+		if err != nil {
+			return "", err
+		}
+		warning, err := unmatched(ctx, tx, p)
+		return fmt.Sprintf("policy %s is for %s, blocks %s findings and leaves out %s%s%s%s",
+			p.Slug, scopeOf(p), blocksOf(p), cmp.Or(strings.Join(p.Excludes, " "), "nothing"), dueOf(p), removal(removed), warning), err
 	})
 }
 

@@ -181,14 +181,19 @@ func TestPoliciesByAPI(t *testing.T) {
 			t.Error("the gate does not do what the preview said")
 		}
 		for _, c := range []struct {
-			branches []string
-			blocks   int64
-		}{{[]string{"main", "refs/pull/**"}, 0}, {[]string{"top*"}, 1}, {[]string{"refs/heads/*"}, 1}, {[]string{"release/*"}, 0}, {nil, 1}} {
+			branches  []string
+			blocks    int64
+			unmatched []string
+		}{{[]string{"main", "refs/pull/**"}, 0, []string{"refs/pull/**"}}, {[]string{"top*"}, 1, nil}, {[]string{"refs/heads/*"}, 1, nil}, {[]string{"release/*"}, 0, []string{"release/*"}}, {nil, 1, nil}} {
 			body := object{"name": "Payments", "projects": []string{"acme/*"}, "excludes": []string{"vendor/"}, "branches": c.branches}
 			if c.branches == nil {
 				delete(body, "branches")
 			}
-			if got := post[api.PolicyImpact](t, s, path+"/preview", body); got.Blocking != c.blocks || got.Builds != c.blocks || got.Projects != 1 {
+			var scanned []string
+			if c.unmatched != nil {
+				scanned = []string{"refs/heads/topic", "refs/heads/main"}
+			}
+			if got := post[api.PolicyImpact](t, s, path+"/preview", body); !slices.Equal(got.UnmatchedBranches, c.unmatched) || !slices.Equal(got.ScannedRefs, scanned) || got.Blocking != c.blocks || got.Builds != c.blocks || got.Projects != 1 {
 				t.Errorf("on %v the preview says %+v", c.branches, got)
 			}
 			if a := s.send(t, request{method: "PUT", path: path + "/settings", body: body}); a.status != 200 {

@@ -119,10 +119,17 @@ func (c *call) previewPolicy(ctx context.Context, in *previewInput) (*api.Policy
 	if err != nil {
 		return nil, err
 	}
+	var unmatched policy.Unmatched
+	if !b.Deleted {
+		if unmatched, err = policy.UnmatchedBranches(ctx, c.tx, would.Policy); err != nil {
+			return nil, err
+		}
+	}
 	out := &api.PolicyImpact{
 		Policy: policyOf(p), Projects: int64(i.Projects), ProjectsNow: int64(i.Before), Branches: int64(i.Branches), Open: int64(i.Open),
 		Blocking: int64(i.Blocking), BlockingNow: int64(i.Now), Builds: int64(i.Builds), BuildsNow: int64(i.Failing), Removed: int64(i.Removed),
 		UnservedRules: orEmpty(i.Unserved), Changed: []api.ChangedBranch{}, Partial: i.Cut || i.Large > 0, LargerBranches: int64(i.Large),
+		UnmatchedBranches: orEmpty(unmatched.Globs), ScannedRefs: orEmpty(unmatched.Refs),
 	}
 	for _, one := range i.Changed {
 		out.Changed = append(out.Changed, api.ChangedBranch{Project: one.Project.Name, Ref: one.Ref, BlockingNow: int64(one.Before), Blocking: int64(one.After)})

@@ -64,6 +64,17 @@ func (tx *Tx) StandingScans(ctx context.Context, since time.Time, projects []int
 	return scans, more, err
 }
 
+// ScannedRefs lists the refs that scans of some projects were applied to, each once, in full,
+// the one that was scanned last first. Nil projects are all.
+func (tx *Tx) ScannedRefs(ctx context.Context, projects []int64) ([]string, error) {
+	w := where{tx: tx, args: []any{redoubt.ScanApplied}}
+	if projects != nil {
+		w.in("project_id", projects)
+	}
+	return many(ctx, tx, scalar[string], `SELECT ref FROM scan WHERE deployment_id = $1 AND outcome = $2 AND ref <> ''`+w.text.String()+`
+		GROUP BY ref ORDER BY MAX(id) DESC`, w.args...)
+}
+
 func (w *where) scanFilter(f redoubt.ScanFilter, now time.Time) {
 	if f.Ref != "" {
 		w.and(`ref = ?`, f.Ref)

@@ -98,6 +98,47 @@ func TestLatestScans(t *testing.T) {
 	})
 }
 
+// TestScannedRefs: the refs of some projects that scans were applied to, each once.
+func TestScannedRefs(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		one, two := d.project("acme/one"), d.project("acme/two")
+		for i, scan := range []redoubt.Scan{
+			{ProjectID: one.ID, Ref: "refs/heads/main", Outcome: redoubt.ScanApplied},
+			{ProjectID: one.ID, Ref: "refs/heads/old", Outcome: redoubt.ScanApplied},
+			{ProjectID: two.ID, Ref: "refs/heads/other", Outcome: redoubt.ScanApplied},
+			{ProjectID: two.ID, Ref: "refs/heads/failed", Status: redoubt.ScanError},
+			{ProjectID: two.ID, Ref: "", Outcome: redoubt.ScanApplied},
+			{ProjectID: one.ID, Ref: "refs/heads/main", Outcome: redoubt.ScanApplied},
+		} {
+			scan.Source, scan.TotalTime, scan.StartedAt = "gosec", -1, storetest.Epoch.Add(time.Duration(i)*time.Hour)
+			if scan.Outcome == redoubt.ScanApplied {
+				scan.Status = redoubt.ScanCompleted
+			}
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.AddScan(ctx, scan)
+				return err
+			})
+		}
+		for name, c := range map[string]struct {
+			projects []int64
+			want     []string
+		}{
+			"all":          {nil, []string{"refs/heads/main", "refs/heads/other", "refs/heads/old"}},
+			"of a project": {[]int64{two.ID}, []string{"refs/heads/other"}},
+			"of none":      {[]int64{}, nil},
+		} {
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				got, err := tx.ScannedRefs(ctx, c.projects)
+				if !slices.Equal(got, c.want) {
+					t.Errorf("%s: %q, want %q", name, got, c.want)
+				}
+				return err
+			})
+		}
+	})
+}
+
 // TestUnresolvedCount counts as far as it is asked to.
 func TestUnresolvedCount(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

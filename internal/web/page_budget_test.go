@@ -28,7 +28,7 @@ func mainPages(s *site) map[string]string {
 		"overview": "/overview", "findings": "/findings", "panel": "/findings?finding=" + firstFinding(s), "finding": "/findings/" + firstFinding(s),
 		"supply chain": "/supply-chain/vulnerabilities", "secrets": "/secrets", "projects": "/projects", "project": "/projects/" + first(s, "/projects", "/projects/"),
 		"scans": "/scans", "scan": "/scans/" + first(s, "/scans", "/scans/"), "dependencies": "/supply-chain/dependencies?name=e", "policy": policies,
-		"policy settings": policies + "/settings?name=Code&excludes=src%2F",
+		"policy settings": policies + "/settings",
 	}
 }
 

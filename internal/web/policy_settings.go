@@ -38,9 +38,9 @@ func policyFormOf(p redoubt.Policy) policyForm {
 	}
 }
 
-// seenOf tells one state of a policy's settings from another.
-func seenOf(p redoubt.Policy) string {
-	text, _ := json.Marshal([]any{p.Name, p.Scope, p.Branches, p.Excludes, p.BlockAll}) // of texts, which all can be written
+// seenOf tells one state of a policy's settings from another, and of what else is seen.
+func seenOf(p redoubt.Policy, more ...any) string {
+	text, _ := json.Marshal(append([]any{p.Name, p.Scope, p.Branches, p.Excludes, p.BlockAll}, more...)) // of texts and numbers, which all can be written
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
@@ -70,6 +70,7 @@ type policySettingsPage struct {
 	Faults         []redoubt.FieldError
 	Again          bool // it was changed meanwhile
 	Would          *policyWould
+	Unmatched      policy.Unmatched // of the branches that the form has
 }
 
 // policyWould is a change that can be made now.
@@ -79,20 +80,44 @@ type policyWould struct {
 	Rules int  // that a new policy takes over
 }
 
-// askPolicySettings shows the settings of a policy, or what the address says of them.
+// askPolicySettings shows the settings of a policy.
 func (req *request) askPolicySettings() error {
 	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	return req.showPolicySettings(http.StatusOK, id, req.r.URL.Query(), false)
+	return req.showPolicySettings(http.StatusOK, id, nil, false)
 }
 
-// askNewPolicy shows the form of a new policy.
+// askNewPolicy shows the form of a new policy, of the product that the address says.
 func (req *request) askNewPolicy() error {
-	return req.showPolicySettings(http.StatusOK, 0, req.r.URL.Query(), false)
+	return req.showPolicySettings(http.StatusOK, 0, url.Values{"product": {req.r.URL.Query().Get("product")}}, false)
 }
 
+// previewPolicySettings says what a form that was sent would change of a policy. It is sent as
+// the form that saves is: an address has no room for long lists.
+func (req *request) previewPolicySettings() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	return req.previewPolicy(id)
+}
+
+// previewNewPolicy says what a new policy would do.
+func (req *request) previewNewPolicy() error { return req.previewPolicy(0) }
+
+func (req *request) previewPolicy(id int64) error {
+	sent, err := req.form()
+	if err != nil {
+		return err
+	}
+	sent.Set("name", sent.Get("name")) // that it was sent
+	return req.showPolicySettings(http.StatusOK, id, sent, false)
+}
+
+// showPolicySettings shows the form as it was sent, with what it would change; as the policy
+// is stored where nothing was sent.
 func (req *request) showPolicySettings(status int, id int64, q url.Values, again bool, faults ...redoubt.FieldError) error {
 	p := &policySettingsPage{Form: policyFormFrom(q), Again: again, Faults: faults}
 	if p.Form.Product == "" {
@@ -108,10 +133,16 @@ func (req *request) showPolicySettings(status int, id int64, q url.Values, again
 			}
 			p.Form.Product, p.Form.Seen = p.Product.String(), seenOf(p.Policy)
 		}
-		if !q.Has("name") || len(faults) > 0 {
-			return nil
+		if q.Has("name") && len(faults) == 0 {
+			if err = p.foresee(ctx, tx); err != nil {
+				return err
+			}
 		}
-		return p.foresee(ctx, tx)
+		if would, err := p.Form.over(p.Policy); err == nil { // what is wrong was said
+			p.Unmatched, err = policy.UnmatchedBranches(ctx, tx, would)
+			return err
+		}
+		return nil
 	})
 	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
 		status, p.Faults = http.StatusBadRequest, asFilledIn(invalid.Fields)
@@ -253,6 +284,20 @@ type policyDeletePage struct {
 	policyRow
 	policy.Impact
 	Fault string
+	Seen  string // of all that goes with it, so that what goes is what was seen
+}
+
+// seen tells one state of all that goes with a policy from another.
+func (r policyRow) seen() string { return seenOf(r.Policy, r.Conditions, r.Due, r.Modes) }
+
+// readPolicyRow reads a policy with the numbers of its rules.
+func readPolicyRow(ctx context.Context, tx *store.Tx, id int64) (policyRow, error) {
+	p, err := tx.Policy(ctx, id)
+	if err != nil {
+		return policyRow{}, err
+	}
+	counts, err := tx.PolicyRuleCounts(ctx)
+	return policyRowOf(p, counts), err
 }
 
 // askDeletePolicy says what goes with a policy.
@@ -266,19 +311,12 @@ func (req *request) askDeletePolicyWith(status int, fault string) error {
 		return err
 	}
 	p := &policyDeletePage{Fault: fault}
-	err = req.view(func(ctx context.Context, tx *store.Tx) error {
-		stored, err := tx.Policy(ctx, id)
-		if err != nil {
+	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if p.policyRow, err = readPolicyRow(ctx, tx, id); err != nil || p.Default {
 			return err
 		}
-		counts, err := tx.PolicyRuleCounts(ctx)
-		if err != nil {
-			return err
-		}
-		p.policyRow = policyRowOf(stored, counts)
-		if !stored.Default {
-			p.Impact, err = policy.Foresee(ctx, tx, policy.Proposal{Policy: stored, Deleted: true})
-		}
+		p.Seen = p.seen()
+		p.Impact, err = policy.Foresee(ctx, tx, policy.Proposal{Policy: p.Policy, Deleted: true})
 		return err
 	})
 	if err != nil {
@@ -287,13 +325,18 @@ func (req *request) askDeletePolicyWith(status int, fault string) error {
 	return req.show(status, pageView{Template: "policy_delete", Title: "Delete " + p.Name, Section: "policies", Data: p})
 }
 
-// deletePolicy deletes a policy for whom it was named by.
+// deletePolicy deletes a policy for whom it was named by, if it is still the one that was seen.
 func (req *request) deletePolicy() error {
 	meant, err := req.deleteNamed(func(ctx context.Context, tx *store.Tx, id int64) (string, error) {
-		p, err := tx.Policy(ctx, id)
+		p, err := readPolicyRow(ctx, tx, id)
+		if err == nil && !p.Default && req.r.PostForm.Get("seen") != p.seen() {
+			err = errSeenAnother
+		}
 		return p.Name, err
 	}, (*store.Tx).DeletePolicy)
 	switch {
+	case errors.Is(err, errSeenAnother):
+		return req.askDeletePolicyWith(http.StatusConflict, "Somebody changed this policy since you saw it. Nothing was deleted: look at what would change now, then type the name again.")
 	case errors.Is(err, redoubt.ErrConflict):
 		return req.askDeletePolicyWith(http.StatusConflict, "")
 	case err != nil:

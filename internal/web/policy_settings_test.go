@@ -2,8 +2,11 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"html"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -75,7 +78,7 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 		query := url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {c.branches}}
 		form := s.follow("/policies/"+id+"/settings", url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {"elsewhere"}, "seen": {seenNow(t, s, id)}})
 		says(t, form, "Blocks and comments only on <code>elsewhere</code>")
-		page := s.page("/policies/" + id + "/settings?" + query.Encode())
+		page := s.sent("/policies/"+id+"/settings/preview", query)
 		if got := foreseen(page)["blocking"]; !strings.HasPrefix(got, decimal(int64(c.blocks))+" of ") {
 			t.Errorf("%q: the page says %q", c.branches, got)
 		}
@@ -84,7 +87,7 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 			t.Errorf("%q: a full scan is blocked by %d, one of a change by %d, want %d", c.branches, full, change, c.blocks)
 		}
 	}
-	says(t, s.get("/policies/"+id+"/settings?name=x&branches=a%01b").text, "Nothing was saved", "Branches")
+	says(t, s.post("/policies/"+id+"/settings/preview", url.Values{"name": {"x"}, "branches": {"a\x01b"}}).text, "Nothing was saved", "Branches")
 }
 
 // seenNow names the settings that a policy has, as its form does.
@@ -111,7 +114,7 @@ func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	s.as(redoubt.RoleAdmin)
 	twoProjects(s)
 	s.serve("code", "fresh")
-	page := s.page("/policies/new?" + url.Values{"name": {"Card payments"}, "product": {"sast"}, "projects": {"acme/sh*"}, "take": {"block"}}.Encode())
+	page := s.sent("/policies/new/preview", url.Values{"name": {"Card payments"}, "product": {"sast"}, "projects": {"acme/sh*"}, "take": {"block"}})
 	got := foreseen(page)
 	if !strings.HasPrefix(got["projects"], "It is for 1 project, 0 now. 1 more: acme/shop") ||
 		!strings.HasPrefix(got["blocking"], "1 of 3 open findings would fail a build, 0 do now; on 1 of the 2 branches") {
@@ -132,7 +135,7 @@ func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	settings := "/policies/" + id + "/settings"
 	says(t, s.page(settings), `value="Card payments"`, "acme/sh*</textarea>")
 	change := url.Values{"name": {"Payments"}, "projects": {"acme/app"}, "tags": {""}}
-	page = s.page(settings + "?" + change.Encode())
+	page = s.sent(settings+"/preview", change)
 	if got = foreseen(page); !strings.Contains(got["projects"], "1 more: acme/app") || !strings.Contains(got["projects"], "1 no more: acme/shop") ||
 		!strings.HasPrefix(got["blocking"], "1 of 6 open findings would fail a build, 1 do now") {
 		t.Errorf("of other projects the page says %q", got)
@@ -141,11 +144,11 @@ func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	if shop, app := rebuilt("acme/shop"), rebuilt("acme/app"); shop != 0 || app != 1 {
 		t.Errorf("after the change the gate blocks on %d and %d", shop, app)
 	}
-	says(t, s.page(settings+"?"+change.Encode()), "Nothing would change")
+	says(t, s.sent(settings+"/preview", change), "Nothing would change")
 
 	// Left out paths remove what is there.
 	change.Set("excludes", "src/")
-	page = s.page(settings + "?" + change.Encode())
+	page = s.sent(settings+"/preview", change)
 	if got = foreseen(page); !strings.HasPrefix(got["removed"], "3 open findings on the paths left out") || !strings.HasPrefix(got["blocking"], "0 of 0 open findings would fail a build, 1 do now") {
 		t.Errorf("of paths left out the page says %q", got)
 	}
@@ -154,10 +157,11 @@ func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	if got = foreseen(page); !strings.HasPrefix(got["projects"], "It is for 0 projects, 1 now.") || !strings.HasPrefix(got["blocking"], "0 of 3 open findings would fail a build, 1 do now") {
 		t.Errorf("of its end the page says %q", got)
 	}
-	if a := s.post("/policies/"+id+"/delete", url.Values{"name": {"Card payments"}}); a.StatusCode != http.StatusBadRequest {
+	seen := seenIn(t, page)
+	if a := s.post("/policies/"+id+"/delete", url.Values{"name": {"Card payments"}, "seen": {seen}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("deleted by another name: %s", a.Status)
 	}
-	says(t, s.follow("/policies/"+id+"/delete", url.Values{"name": {"Payments"}}), "The policy is deleted")
+	says(t, s.follow("/policies/"+id+"/delete", url.Values{"name": {"Payments"}, "seen": {seen}}), "The policy is deleted")
 	if rebuilt("acme/app") != 0 {
 		t.Error("a deleted policy blocks")
 	}
@@ -192,7 +196,7 @@ func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
 	id := policyOf(s, "code")
 	settings := "/policies/" + id + "/settings"
 	change := url.Values{"name": {"Code"}, "excludes": {"vendor/"}}
-	form := wouldForm(t, s.page(settings+"?"+change.Encode()))
+	form := wouldForm(t, s.sent(settings+"/preview", change))
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		policies, err := tx.Policies(ctx)
 		for _, p := range policies {
@@ -220,14 +224,121 @@ func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
 	}
 }
 
+// sent submits a form that is answered with a page.
+func (s *site) sent(path string, form url.Values) string {
+	s.t.Helper()
+	a := s.post(path, form)
+	if a.StatusCode != http.StatusOK {
+		s.t.Fatalf("%s: %s\n%s\n%s", path, a.Status, a.text, s.log.String())
+	}
+	return a.text
+}
+
+// seenIn is what a form says was seen.
+func seenIn(t *testing.T, page string) string {
+	t.Helper()
+	m := regexp.MustCompile(`name="seen" value="([^"]+)"`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("nothing says what was seen:\n%s", page)
+	}
+	return m[1]
+}
+
+// TestAPolicyIsDeletedAsItWasSeen: whatever goes with a policy, nothing goes that changed since
+// the page was opened.
+func TestAPolicyIsDeletedAsItWasSeen(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	s.serve("code", "first")
+	s.follow("/policies/new", url.Values{"name": {"Chain"}, "product": {"sca"}})
+	id := policyOf(s, "chain")
+	for name, change := range map[string]func(){
+		"its settings": func() {
+			s.follow("/policies/"+id+"/settings", url.Values{"name": {"Chain"}, "excludes": {"gen/"}, "seen": {seenNow(t, s, id)}})
+		},
+		"its conditions": func() { s.post("/policies/"+id+"/conditions", url.Values{"mode": {"block"}, "severity": {"high"}}) },
+		"its due days":   func() { s.post("/policies/"+id+"/due", url.Values{"high": {"30"}}) },
+		"its rules":      func() { s.serve("chain", "second") },
+	} {
+		seen := seenIn(t, s.page("/policies/"+id+"/delete"))
+		change()
+		a := s.post("/policies/"+id+"/delete", url.Values{"name": {"Chain"}, "seen": {seen}})
+		if a.StatusCode != http.StatusConflict {
+			t.Fatalf("%s changed since, and it is deleted: %s\n%s", name, a.Status, a.text)
+		}
+		says(t, a.text, "Somebody changed this policy", "Nothing was deleted")
+		if again := seenIn(t, a.text); again == seen {
+			t.Errorf("%s: the answer has what was seen before", name)
+		}
+	}
+	says(t, s.follow("/policies/"+id+"/delete", url.Values{"name": {"Chain"}, "seen": {seenIn(t, s.page("/policies/"+id+"/delete"))}}), "The policy is deleted")
+}
+
+// TestPolicyPreviewTakesLongLists: a preview has as much as a policy may have, which no address
+// has room for.
+func TestPolicyPreviewTakesLongLists(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	server := httptest.NewServer(s.pages)
+	t.Cleanup(server.Close)
+	paths := make([]string, redoubt.MaxPolicyGlobs)
+	for i := range paths {
+		paths[i] = fmt.Sprintf("services/%s/%d/", strings.Repeat("generated", 10), i)
+	}
+	form := url.Values{"name": {"Code"}, "excludes": {strings.Join(paths, "\n")}}
+	page := s.page("/policies/" + policyOf(s, "code") + "/settings")
+	m := regexp.MustCompile(`<form class="card" method="(\w+)" action="([^"]+)">`).FindStringSubmatch(page)
+	if m == nil || m[1] != "post" {
+		t.Fatalf("the form is sent by %q", m)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+m[2], strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil || a.StatusCode != http.StatusOK || len(form.Encode()) < 8<<10 {
+		t.Fatalf("%d bytes are answered with %s, %v", len(form.Encode()), a.Status, err)
+	}
+	if got := wouldForm(t, string(text)).Get("excludes"); got != form.Get("excludes") {
+		t.Errorf("what would be saved is %.200q", got)
+	}
+}
+
+// TestPolicySaysWhichBranchesFitNothing: as it is stored and as it would be, with the branches
+// that there are.
+func TestPolicySaysWhichBranchesFitNothing(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	twoProjects(s)
+	s.follow("/policies/new", url.Values{"name": {"Releases"}, "product": {"sast"}, "projects": {"acme/shop"}, "branches": {"realese/*"}})
+	settings := "/policies/" + policyOf(s, "releases") + "/settings"
+	says(t, s.page(settings), `id="unmatched"`, "<code>realese/*</code> fits no branch", "<code>topic</code> <code>main</code>")
+	for branches, warns := range map[string]bool{"main": false, "": false, "main\nmian": true, "refs/heads/*": false, "refs/pull/**": true} {
+		form := url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {branches}}
+		if page := s.sent(settings+"/preview", form); strings.Contains(page, `id="unmatched"`) != warns {
+			t.Errorf("%q: warned is %v, want %v", branches, !warns, warns)
+		}
+	}
+	if page := s.sent(settings+"/preview", url.Values{"name": {"Releases"}, "projects": {"acme/none"}, "branches": {"mian"}}); strings.Contains(page, `id="unmatched"`) {
+		t.Error("a policy for no project is compared with branches")
+	}
+}
+
 // serve has a policy serve a rule in mode monitor.
 func (s *site) serve(slug, name string) {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
-		rule := redoubt.Rule{Name: name, Message: "Do not.", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceHigh}
+		rule := redoubt.Rule{Name: name, Message: "Do not.", Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceHigh}
 		policies, err := tx.Policies(ctx)
 		for _, p := range policies {
 			if p.Slug == slug && err == nil {
+				rule.IssueType = p.Product
 				_, err = tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"` + name + `","pattern":"$X"}`), PolicyID: p.ID})
 			}
 		}

@@ -107,10 +107,12 @@ func policyRoutes() []route {
 	const one = org + "/policies/{id}"
 	return []route{
 		{row(get, org+"/policies", viewer, reads), (*request).listPolicies},
-		{row(get, org+"/policies/new", admin, reads), (*request).askNewPolicy},
+		{row(get, org+"/policies/new", admin, reads), proven((*request).askNewPolicy)},
+		{row(post, org+"/policies/new/preview", admin, reads), (*request).previewNewPolicy},
 		{row(post, org+"/policies/new", admin, writes), proven((*request).createPolicy)},
 		{row(get, one, viewer, reads), (*request).showPolicy},
-		{row(get, one+"/settings", admin, reads), (*request).askPolicySettings},
+		{row(get, one+"/settings", admin, reads), proven((*request).askPolicySettings)},
+		{row(post, one+"/settings/preview", admin, reads), (*request).previewPolicySettings},
 		{row(post, one+"/settings", admin, writes), proven((*request).savePolicySettings)},
 		{row(get, one+"/delete", admin, reads), (*request).askDeletePolicy},
 		{row(post, one+"/delete", admin, writes), proven((*request).deletePolicy)},
