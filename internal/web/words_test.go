@@ -42,7 +42,7 @@ func TestPagesSpeakTheTradesWords(t *testing.T) {
 			t.Errorf("%s says %q", page, text[max(word[0]-60, 0):min(word[1]+30, len(text))])
 		}
 	}
-	says(t, said["/findings/"+id], "Set to ignored, Won’t fix now", "Undone: untriaged again", "Comment or assign only")
+	says(t, said["/findings/"+id], "Set to ignored, Won’t fix now", "Undone: untriaged again", "Save comment and assignee")
 	says(t, said["what was undone"], "Undone for 1 finding")
 	says(t, said["/findings?statuses=ignored&triage_reasons=no_time"], "Won’t fix now")
 }
