@@ -15,6 +15,7 @@ type Repository struct {
 	WebURL        string    // for people; empty: none
 	ProjectID     int64     // the project that it is; 0: none
 	HookID        string    // of the webhook that the connection made there; empty: none
+	HookAddress   string    // that it was made to tell; empty: none, or from before this was kept
 	GoneAt        time.Time // since when the host tells of it no more; zero: it does
 	PolledAt      time.Time // when it was asked for news last; zero: never
 	HeardAt       time.Time // of the newest webhook about a push or a change request; zero: none

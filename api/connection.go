@@ -2,23 +2,24 @@ package api
 
 // Connection is an account on a code host. Its credential is never told.
 type Connection struct {
-	ID             int64        `json:"id" doc:"Id of the connection." example:"3"`
-	Kind           string       `json:"kind" enum:"gitea,github,gitlab,git,jira" doc:"What the host is; gitea is Forgejo too, git any remote that has no API, and jira keeps tickets alone."`
-	Name           string       `json:"name" doc:"What people call it." example:"ours"`
-	BaseURL        string       `json:"base_url" doc:"Address of the host; of git, of the repository." example:"https://git.example.com"`
-	Account        string       `json:"account" doc:"Who the connection is there; empty where nobody is asked." example:"redoubt-bot"`
-	Follow         []string     `json:"follow" doc:"Globs of names: repositories that one fits become projects by themselves, but for those that one with ! in front fits." example:"[\"acme/*\",\"!acme/old\"]"`
-	Replies        string       `json:"replies" enum:"linked,collaborators,off" doc:"Whose replies to comments at change requests decide about findings, of those who may write to the repository: people linked to a user who may triage, all others too, or nobody's."`
-	People         []HostPerson `json:"people" doc:"Users by their names at the host."`
-	HearsBy        string       `json:"hears_by" enum:"webhook,polling" doc:"How it hears of pushes and change requests: by webhook where one told of some and is not silent."`
-	SilentWebhooks int64        `json:"silent_webhooks" doc:"Repositories that are projects and whose webhook did not tell of a push that polling found. They are polled every five minutes until it tells of one." example:"0"`
-	WebhookProblem string       `json:"webhook_problem" doc:"What the first of these did not tell, or what is wrong with it at the host; empty: nothing." example:""`
-	Problem        string       `json:"problem" doc:"What went wrong when the host was asked last; empty: it works." example:""`
-	Repositories   int64        `json:"repositories" doc:"Repositories that it sees." example:"12"`
-	Followed       int64        `json:"followed" doc:"Those of them that are projects." example:"4"`
-	CreatedAt      Time         `json:"created_at" doc:"When it was made."`
-	CheckedAt      *Time        `json:"checked_at" nullable:"true" doc:"When the host was asked last; null is never."`
-	HeardAt        *Time        `json:"heard_at" nullable:"true" doc:"When the host told something last by a webhook; null is never."`
+	ID                int64        `json:"id" doc:"Id of the connection." example:"3"`
+	Kind              string       `json:"kind" enum:"gitea,github,gitlab,git,jira" doc:"What the host is; gitea is Forgejo too, git any remote that has no API, and jira keeps tickets alone."`
+	Name              string       `json:"name" doc:"What people call it." example:"ours"`
+	BaseURL           string       `json:"base_url" doc:"Address of the host; of git, of the repository." example:"https://git.example.com"`
+	Account           string       `json:"account" doc:"Who the connection is there; empty where nobody is asked." example:"redoubt-bot"`
+	Follow            []string     `json:"follow" doc:"Globs of names: repositories that one fits become projects by themselves, but for those that one with ! in front fits." example:"[\"acme/*\",\"!acme/old\"]"`
+	Replies           string       `json:"replies" enum:"linked,collaborators,off" doc:"Whose replies to comments at change requests decide about findings, of those who may write to the repository: people linked to a user who may triage, all others too, or nobody's."`
+	People            []HostPerson `json:"people" doc:"Users by their names at the host."`
+	HearsBy           string       `json:"hears_by" enum:"webhook,polling" doc:"How it hears of pushes and change requests: by webhook where one told of some and is not silent."`
+	SilentWebhooks    int64        `json:"silent_webhooks" doc:"Repositories that are projects and whose webhook did not tell of a push or a change request that polling found, tells only a part or another address than it was made for, or is switched off or gone at the host. They are polled every five minutes meanwhile." example:"0"`
+	WebhookProblem    string       `json:"webhook_problem" doc:"What the first of these did not tell, or what is wrong with it at the host; empty: nothing." example:""`
+	WebhooksElsewhere string       `json:"webhooks_elsewhere" doc:"An address that webhooks of the connection tell and that is not this server's. They stay as they are until somebody has webhooks made. Empty: they all tell this server, or it was not told its own address." example:""`
+	Problem           string       `json:"problem" doc:"What went wrong when the host was asked last; empty: it works." example:""`
+	Repositories      int64        `json:"repositories" doc:"Repositories that it sees." example:"12"`
+	Followed          int64        `json:"followed" doc:"Those of them that are projects." example:"4"`
+	CreatedAt         Time         `json:"created_at" doc:"When it was made."`
+	CheckedAt         *Time        `json:"checked_at" nullable:"true" doc:"When the host was asked last; null is never."`
+	HeardAt           *Time        `json:"heard_at" nullable:"true" doc:"When the host told something last by a webhook; null is never."`
 }
 
 // HostPerson is somebody at a code host who is a user here.
@@ -89,6 +90,7 @@ type HostRepository struct {
 	URL            string  `json:"url" doc:"Its page at the host; empty: none." example:"https://git.example.com/acme/payments"`
 	Webhook        bool    `json:"webhook" doc:"Whether the host tells of its pushes and change requests by a webhook that was made from here."`
 	HeardAt        *Time   `json:"heard_at" nullable:"true" doc:"When a webhook told of a push or a change request last; null is never."`
+	WebhookAddress string  `json:"webhook_address" doc:"What its webhook was made to tell; empty: it has none, or nobody has looked yet at one from before this was kept." example:"https://redoubt.example.com/api/webhooks/1/3"`
 	WebhookProblem string  `json:"webhook_problem" doc:"The push that polling found and its webhook did not tell of in five minutes, or what is wrong with the webhook at the host; empty: nothing." example:""`
 	Project        *string `json:"project" nullable:"true" doc:"Name of the project that it is; null: none." example:"acme/payments"`
 }

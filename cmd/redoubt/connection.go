@@ -203,12 +203,14 @@ func unknownConnection(id int64, err error) error {
 
 type connectionRemoveCmd struct {
 	keeping
-	ID int64 `arg:"" help:"The connection, by its id."`
+	ID        int64  `arg:"" help:"The connection, by its id."`
+	PublicURL string `help:"Where the host reaches this server: webhooks that tell it are removed there, and no others." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
 }
 
 // Run forgets the connection.
 func (c connectionRemoveCmd) Run(a *app) error {
 	return c.run(a, func(k *hosts.Keeper, _ *store.Store, d redoubt.Deployment) error {
+		k.HookURL = c.PublicURL
 		err := k.Remove(a.ctx, d.ID, a.actor(), c.ID)
 		if err == nil {
 			_, err = fmt.Fprintf(a.out, "connection %d is forgotten; its projects stay\n", c.ID)

@@ -35,7 +35,15 @@ type ofConnection struct {
 const connectionHead = "ID NAME KIND HOST ACCOUNT HEARS STATE"
 
 func connectionRow(c api.Connection) []string {
-	return []string{strconv.FormatInt(c.ID, 10), c.Name, c.Kind, c.BaseURL, c.Account, hearsBy(c.HearsBy, c.SilentWebhooks), cmp.Or(c.Problem, c.WebhookProblem, "works")}
+	return []string{strconv.FormatInt(c.ID, 10), c.Name, c.Kind, c.BaseURL, c.Account, hearsBy(c.HearsBy, c.SilentWebhooks), cmp.Or(c.Problem, c.WebhookProblem, toldElsewhere(c.WebhooksElsewhere), "works")}
+}
+
+// toldElsewhere says that webhooks tell another address than the server's, where there is one.
+func toldElsewhere(address string) string {
+	if address == "" {
+		return ""
+	}
+	return "its webhooks tell another server, " + address
 }
 
 // hearsBy says how a connection hears, and how many of its webhooks are silent.

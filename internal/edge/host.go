@@ -21,10 +21,10 @@ type CodeHosts interface {
 	AskAgain(ctx context.Context, deploymentID, id int64) (keep KeepConnection, asked, err error)
 	// AskToChange asks with another credential, where there is one.
 	AskToChange(ctx context.Context, deploymentID, id int64, change redoubt.ConnectionChange) (KeepConnection, error)
-	// AskToRemove has a host forget our webhooks.
+	// AskToRemove has a host forget the webhooks that tell this server.
 	AskToRemove(ctx context.Context, deploymentID, id int64) (KeepConnection, error)
-	// HasHookURL is whether the server was configured with an address for webhooks.
-	HasHookURL() bool
+	// HooksAt is the address at which code hosts reach the server; empty: it was configured with none.
+	HooksAt() string
 	// Hook has the host tell this server, at the public address that it was configured with, of
 	// what happens there, and returns in how many repositories; refused is what the host said no
 	// with. A server without such an address is redoubt.ErrConflict.

@@ -26,12 +26,12 @@ const (
 var errNoHookURL = fmt.Errorf("the server was not told the address at which code hosts reach it, so none was asked to tell it anything: "+
 	"start it with --public-url (REDOUBT_PUBLIC_URL): %w", redoubt.ErrConflict)
 
-// HasHookURL is whether the server was configured with an address for webhooks.
-func (k *Keeper) HasHookURL() bool { return k.HookURL != "" }
+// HooksAt is the address at which code hosts reach the server; empty: it was configured with none.
+func (k *Keeper) HooksAt() string { return k.HookURL }
 
 // Hook has the host tell this server of all repositories of a connection that are
 // projects, and returns how many there are by now. A webhook that is there stays; one that is
-// silent, tells not all, or another address, where this server was reached before, is made anew; and
+// silent, tells not all, or another address, as of another server, is made anew; and
 // one that nobody knows of is removed. Those that the host refuses are named in refused; the others
 // are made. A server that was configured with no address touches none: that is a
 // redoubt.ErrConflict.
@@ -40,7 +40,7 @@ func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by redoubt.Actor,
 	if err != nil {
 		return 0, nil, err
 	}
-	if !k.HasHookURL() {
+	if k.HookURL == "" {
 		return 0, nil, errNoHookURL
 	}
 	h, err := k.host(deploymentID, c)
@@ -89,22 +89,35 @@ func (k *Keeper) hookAt(deploymentID int64, by redoubt.Actor, c redoubt.Connecti
 // keep has a repository have one webhook that tells the address, which is kept. Of two who ask
 // for it at once, also on several servers, the second finds what the first made.
 func (a hookAt) keep(ctx context.Context, repositoryID int64) error {
+	return a.alone(ctx, repositoryID, a.put)
+}
+
+// alone does put where nobody else asks for the repository's webhooks, and keeps what came of it.
+func (a hookAt) alone(ctx context.Context, repositoryID int64, put func(context.Context, redoubt.Repository) (id string, changed bool, err error)) error {
 	r, until, err := a.claim(ctx, repositoryID)
 	if err != nil {
 		return err
 	}
 	asking, cancel := context.WithTimeout(ctx, hookFor)
 	defer cancel()
-	id, changed, err := a.put(asking, r)
+	id, changed, err := put(asking, r)
 	kept := a.write(context.WithoutCancel(ctx), func(ctx context.Context, tx *store.Tx) error {
 		if changed {
-			if err := tx.SetRepositoryHook(ctx, r.ID, id); err != nil {
+			if err := tx.SetRepositoryHook(ctx, r.ID, id, a.tells(id)); err != nil {
 				return err
 			}
 		}
 		return tx.LeaveHook(ctx, r.ID, until)
 	})
 	return errors.Join(err, kept)
+}
+
+// tells is the address that a webhook tells; empty where there is none.
+func (a hookAt) tells(id string) string {
+	if id == "" {
+		return ""
+	}
+	return a.address
 }
 
 func (a hookAt) write(ctx context.Context, write func(context.Context, *store.Tx) error) error {
@@ -146,7 +159,7 @@ func (a hookAt) put(ctx context.Context, r redoubt.Repository) (id string, chang
 	stays := false
 	for _, one := range list {
 		switch {
-		case one.ID == r.HookID && one.Address == a.address && one.Lacks == "" && !one.Off && !r.HookSilent(a.Clock()):
+		case one.ID == r.HookID && a.isOurs(one, r) && one.Lacks == "" && !one.Off && !r.HookSilent(a.Clock()):
 			stays = true
 		case one.ID == r.HookID || one.Address == a.address:
 			if err := a.host.RemoveHook(ctx, r, one.ID); err != nil {
@@ -162,4 +175,10 @@ func (a hookAt) put(ctx context.Context, r redoubt.Repository) (id string, chang
 		return "", changed, err
 	}
 	return id, true, nil
+}
+
+// isOurs is whether the webhook that a repository has tells the address, and was made for it as far as
+// anybody knows.
+func (a hookAt) isOurs(one scm.Hook, r redoubt.Repository) bool {
+	return one.Address == a.address && (r.HookAddress == "" || r.HookAddress == a.address)
 }

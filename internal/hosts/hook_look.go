@@ -18,9 +18,10 @@ const (
 )
 
 // lookAtHooks looks whether the webhooks that we made at a host still are as we made them:
-// somebody may have changed one there, or an earlier version made it. One that tells only a part,
-// or another address, is made anew, once; what stays wrong is kept, for people. What goes wrong
-// at one holds up no other.
+// somebody may have changed one there, or an earlier version made it. One that tells this server
+// only a part is made anew, once; what stays wrong is kept, for people. One that tells another
+// address is left alone, as another server may live by it: the original of a restored copy. What
+// goes wrong at one holds up no other.
 func (k *Keeper) lookAtHooks(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host) error {
 	if !c.Kind.HasWebhooks() {
 		return nil
@@ -52,21 +53,34 @@ func (k *Keeper) lookAtHooks(ctx context.Context, deploymentID int64, c redoubt.
 
 // look looks at the webhook of one repository.
 func (a hookAt) look(ctx context.Context, r redoubt.Repository) error {
-	lacks, mendable, err := a.lacks(ctx, r)
-	if err == nil && mendable && lacks != r.HookLacks { // else it was tried before: the host makes no other, or does not let us
-		if err = a.keep(ctx, r.ID); err == nil {
+	found, err := a.find(ctx, r)
+	if err == nil && found.mendable && found.lacks != r.HookLacks { // else it was tried before: the host makes no other, or does not let us
+		if err = a.mend(ctx, r); err == nil {
 			if r, err = a.again(ctx, r.ID); err == nil {
-				lacks, _, err = a.lacks(ctx, r)
+				found, err = a.find(ctx, r)
 			}
 		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil && lacks == "" {
-		lacks = r.HookLacks
+	if err != nil && found.lacks == "" {
+		found.lacks = r.HookLacks
 	}
-	return errors.Join(err, a.write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.NoteHookLook(ctx, r.ID, r.HookID, lacks) }))
+	return errors.Join(err, a.write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.NoteHookLook(ctx, r.ID, r.HookID, found.address, found.lacks)
+	}))
+}
+
+// mend makes the webhook of a repository anew, unless somebody did so since it was looked at,
+// perhaps for another address.
+func (a hookAt) mend(ctx context.Context, r redoubt.Repository) error {
+	return a.alone(ctx, r.ID, func(ctx context.Context, now redoubt.Repository) (string, bool, error) {
+		if now.HookID != r.HookID {
+			return "", false, nil
+		}
+		return a.put(ctx, now)
+	})
 }
 
 func (a hookAt) again(ctx context.Context, id int64) (r redoubt.Repository, err error) {
@@ -77,25 +91,31 @@ func (a hookAt) again(ctx context.Context, id int64) (r redoubt.Repository, err 
 	return r, err
 }
 
-// lacks says what is wrong with the webhook of a repository, as the end of a sentence; empty:
-// nothing. It is mendable where nobody seems to want it so.
-func (a hookAt) lacks(ctx context.Context, r redoubt.Repository) (lacks string, mendable bool, err error) {
+// foundHook is how the webhook of a repository is at its host.
+type foundHook struct {
+	address  string // that it tells; empty: it is not there
+	lacks    string // what is wrong with it, as the end of a sentence; empty: nothing
+	mendable bool   // it tells this server, and nobody seems to want it so
+}
+
+// find asks the host for the webhook of a repository.
+func (a hookAt) find(ctx context.Context, r redoubt.Repository) (foundHook, error) {
 	list, err := a.host.Hooks(ctx, r)
 	if err != nil {
-		return "", false, err
+		return foundHook{}, err
 	}
 	for _, one := range list {
 		switch {
 		case one.ID != r.HookID:
 		case one.Off:
-			return "is switched off", false, nil
-		case a.HasHookURL() && one.Address != a.address:
-			return "tells another address, " + redoubt.Line(one.Address), true, nil
+			return foundHook{one.Address, "is switched off", false}, nil
+		case r.HookAddress != "" && one.Address != r.HookAddress:
+			return foundHook{one.Address, "tells another address, " + redoubt.Line(one.Address), false}, nil
 		case one.Lacks != "":
-			return "does not tell of " + one.Lacks, a.HasHookURL(), nil
+			return foundHook{one.Address, "does not tell of " + one.Lacks, one.Address == a.address}, nil
 		default:
-			return "", false, nil
+			return foundHook{address: one.Address}, nil
 		}
 	}
-	return "is not there any more", false, nil
+	return foundHook{lacks: "is not there any more"}, nil
 }

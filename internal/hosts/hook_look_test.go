@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
-// TestHooksAreLookedAt when a connection is tested: one of ours that tells only a part, or another
-// address, is made anew, once; what else is wrong is told of, until it is not. Hooks of others stay
-// as they are.
+// TestHooksAreLookedAt when a connection is tested: one of ours that tells this server only a part is
+// made anew, once; what else is wrong is told of, until it is not. Hooks that tell another server
+// stay as they are, for that may be the one that this is a copy of.
 func TestHooksAreLookedAt(t *testing.T) {
 	const ours, moved = "https://redoubt.example", "https://moved.example"
 	for _, step := range []struct {
@@ -26,7 +26,10 @@ func TestHooksAreLookedAt(t *testing.T) {
 		{"as it was made", scm.Hook{ID: "41", Address: ours}, ours, "", nil, ""},
 		{"events of it were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "issue_comment"}, ours, "", []string{"-41", "+" + ours}, ""},
 		{"the host makes it without them", scm.Hook{ID: "41", Address: ours, Lacks: "issue_comment"}, ours, "issue_comment", []string{"-41", "+" + ours}, "its webhook at the host does not tell of issue_comment"},
-		{"it tells where the server was before", scm.Hook{ID: "41", Address: ours}, moved, "", []string{"-41", "+" + moved}, ""},
+		{"it tells another server, or where this was before", scm.Hook{ID: "41", Address: ours}, moved, "", nil, ""},
+		{"and events of it were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "push"}, moved, "", nil, "its webhook at the host does not tell of push"},
+		{"somebody has it tell another address", scm.Hook{ID: "41", Address: moved}, ours, "", nil, "its webhook at the host tells another address, " + moved + "{path}"},
+		{"which is this server's by now", scm.Hook{ID: "41", Address: moved}, moved, "", nil, "its webhook at the host tells another address, " + moved + "{path}"},
 		{"the server knows no address of its own", scm.Hook{ID: "41", Address: ours}, "", "", nil, ""},
 		{"and events were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "push"}, "", "", nil, "its webhook at the host does not tell of push"},
 		{"somebody switched it off", scm.Hook{ID: "41", Address: ours, Off: true}, ours, "", nil, "its webhook at the host is switched off"},
@@ -40,6 +43,7 @@ func TestHooksAreLookedAt(t *testing.T) {
 				path := w.hookPath(c)
 				theirs := scm.Hook{ID: "7", Address: "https://other.example" + path, Lacks: "push"}
 				w.host.hooks, w.host.hooked = nil, []scm.Hook{theirs}
+				step.problem = strings.ReplaceAll(step.problem, "{path}", path)
 				if there := step.there; there.ID != "" {
 					there.Address += path
 					w.host.hooked = append(w.host.hooked, there)
@@ -105,8 +109,8 @@ func TestALookThatIsRefusedLosesNothing(t *testing.T) {
 		list, err := tx.Repositories(ctx, c.ID)
 		for _, r := range list {
 			if r.FullName == "acme/web" && err == nil { // of which the host lists no hooks
-				if err = tx.SetRepositoryHook(ctx, r.ID, "9"); err == nil {
-					err = tx.NoteHookLook(ctx, r.ID, "9", "is switched off")
+				if err = tx.SetRepositoryHook(ctx, r.ID, "9", "https://redoubt.example"); err == nil {
+					err = tx.NoteHookLook(ctx, r.ID, "9", "https://redoubt.example", "is switched off")
 				}
 			}
 		}

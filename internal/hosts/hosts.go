@@ -8,6 +8,7 @@ package hosts
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -100,17 +101,30 @@ func (k *Keeper) connection(ctx context.Context, deploymentID, id int64) (c redo
 	return c, err
 }
 
-// unhook asks a host to forget our webhooks.
+// unhook asks a host to forget our webhooks, but for those that tell another address than this
+// server's, as a copy of a database has them: they stay.
 func (k *Keeper) unhook(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host) error {
+	at, err := k.hookAt(deploymentID, following, c, h)
+	if err != nil {
+		return err
+	}
 	var list []redoubt.Repository
-	err := k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
+	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.Repositories(ctx, c.ID)
 		return err
 	})
+	stay := 0
 	for _, r := range list {
-		if r.HookID != "" && err == nil {
+		switch {
+		case r.HookID == "" || err != nil:
+		case r.HookAddress != at.address:
+			stay++
+		default:
 			err = h.RemoveHook(ctx, r, r.HookID)
 		}
+	}
+	if err == nil && stay > 0 {
+		err = fmt.Errorf("%d of them tell another address than this server's, or none is known; remove them there if nobody needs them", stay)
 	}
 	return err
 }

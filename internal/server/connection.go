@@ -25,10 +25,19 @@ func (c *call) keeper() (edge.CodeHosts, error) {
 	return c.server.Connections, nil
 }
 
-func connectionOf(c redoubt.Connection, n store.RepositoryCount) api.Connection {
+// hooksAt is where code hosts reach the server; empty: it was not told.
+func (c *call) hooksAt() string {
+	if c.server.Connections == nil {
+		return ""
+	}
+	return c.server.Connections.HooksAt()
+}
+
+func (c *call) connectionOf(of redoubt.Connection, n store.RepositoryCount) api.Connection {
 	return api.Connection{
-		ID: c.ID, Kind: c.Kind.String(), Name: c.Name, BaseURL: c.BaseURL, Account: c.Account, Follow: orEmpty(c.Follow), Replies: c.Replies.String(), People: hostPeople(c.People), HearsBy: n.HearsBy(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem, Problem: c.Problem,
-		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: c.CreatedAt}, CheckedAt: timeOrNull(c.CheckedAt), HeardAt: timeOrNull(c.HeardAt),
+		ID: of.ID, Kind: of.Kind.String(), Name: of.Name, BaseURL: of.BaseURL, Account: of.Account, Follow: orEmpty(of.Follow), Replies: of.Replies.String(), People: hostPeople(of.People),
+		HearsBy: n.HearsBy(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem, WebhooksElsewhere: n.Elsewhere(c.hooksAt()), Problem: of.Problem,
+		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: of.CreatedAt}, CheckedAt: timeOrNull(of.CheckedAt), HeardAt: timeOrNull(of.HeardAt),
 	}
 }
 
@@ -54,7 +63,7 @@ func peopleOf(list []api.HostPerson) (redoubt.HostPeople, error) {
 // connectionResponse is a connection alone, with how many repositories it sees.
 func (c *call) connectionResponse(ctx context.Context, found redoubt.Connection) (*api.ConnectionResponse, error) {
 	counts, err := c.tx.CountRepositories(ctx)
-	return &api.ConnectionResponse{Connection: connectionOf(found, counts[found.ID])}, err
+	return &api.ConnectionResponse{Connection: c.connectionOf(found, counts[found.ID])}, err
 }
 
 func (c *call) listConnections(ctx context.Context, _ *none) (*api.ListConnectionsResponse, error) {
@@ -65,7 +74,7 @@ func (c *call) listConnections(ctx context.Context, _ *none) (*api.ListConnectio
 	counts, err := c.tx.CountRepositories(ctx)
 	out := &api.ListConnectionsResponse{Connections: make([]api.Connection, len(list))}
 	for i, one := range list {
-		out.Connections[i] = connectionOf(one, counts[one.ID])
+		out.Connections[i] = c.connectionOf(one, counts[one.ID])
 	}
 	return out, err
 }
@@ -283,7 +292,7 @@ func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.L
 }
 
 func repositoryOf(r redoubt.Repository, project string, now time.Time) api.HostRepository {
-	out := api.HostRepository{Name: r.FullName, HostID: r.HostID, DefaultBranch: r.DefaultBranch, State: r.State(), Private: r.Private, URL: r.WebURL, Webhook: r.HookID != "", HeardAt: timeOrNull(r.HeardAt), WebhookProblem: r.HookProblem(now)}
+	out := api.HostRepository{Name: r.FullName, HostID: r.HostID, DefaultBranch: r.DefaultBranch, State: r.State(), Private: r.Private, URL: r.WebURL, Webhook: r.HookID != "", WebhookAddress: r.HookAddress, HeardAt: timeOrNull(r.HeardAt), WebhookProblem: r.HookProblem(now)}
 	if project != "" {
 		out.Project = &project
 	}

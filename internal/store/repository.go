@@ -8,11 +8,11 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const repositoryColumns = `id, connection_id, host_id, full_name, default_branch, archived, private, clone_url, web_url, project_id, hook_id, gone_at, polled_at, heard_at, missed_at, missed, hook_lacks`
+const repositoryColumns = `id, connection_id, host_id, full_name, default_branch, archived, private, clone_url, web_url, project_id, hook_id, hook_address, gone_at, polled_at, heard_at, missed_at, missed, hook_lacks`
 
 func scanRepository(r row) (p redoubt.Repository, err error) {
 	return p, r.Scan(&p.ID, &p.ConnectionID, &p.HostID, &p.FullName, &p.DefaultBranch, &p.Archived, &p.Private,
-		&p.CloneURL, &p.WebURL, &p.ProjectID, &p.HookID, instant(&p.GoneAt), instant(&p.PolledAt), instant(&p.HeardAt), instant(&p.MissedAt), &p.Missed, &p.HookLacks)
+		&p.CloneURL, &p.WebURL, &p.ProjectID, &p.HookID, &p.HookAddress, instant(&p.GoneAt), instant(&p.PolledAt), instant(&p.HeardAt), instant(&p.MissedAt), &p.Missed, &p.HookLacks)
 }
 
 func (tx *Tx) repositoryWhere(ctx context.Context, condition string, args ...any) (redoubt.Repository, error) {
@@ -106,7 +106,7 @@ func (tx *Tx) SaveRepositories(ctx context.Context, connectionID int64, told []r
 		seen[r.HostID] = true
 		before, is := byHost[r.HostID]
 		delete(byHost, r.HostID)
-		r.ConnectionID, r.ID, r.ProjectID, r.HookID = connectionID, before.ID, before.ProjectID, before.HookID
+		r.ConnectionID, r.ID, r.ProjectID, r.HookID, r.HookAddress = connectionID, before.ID, before.ProjectID, before.HookID, before.HookAddress
 		r.PolledAt, r.HeardAt, r.MissedAt, r.Missed, r.HookLacks = before.PolledAt, before.HeardAt, before.MissedAt, before.Missed, before.HookLacks
 		switch {
 		case !is:
@@ -131,7 +131,7 @@ func (tx *Tx) SaveRepositories(ctx context.Context, connectionID int64, told []r
 }
 
 func repositoryRow(r redoubt.Repository) []any {
-	return []any{r.ID, r.ConnectionID, r.HostID, r.FullName, r.DefaultBranch, r.Archived, r.Private, r.CloneURL, r.WebURL, r.ProjectID, r.HookID, r.GoneAt, r.PolledAt, r.HeardAt, r.MissedAt, r.Missed, r.HookLacks}
+	return []any{r.ID, r.ConnectionID, r.HostID, r.FullName, r.DefaultBranch, r.Archived, r.Private, r.CloneURL, r.WebURL, r.ProjectID, r.HookID, r.HookAddress, r.GoneAt, r.PolledAt, r.HeardAt, r.MissedAt, r.Missed, r.HookLacks}
 }
 
 func (tx *Tx) updateRepository(ctx context.Context, before, after redoubt.Repository) error {

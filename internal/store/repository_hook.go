@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -24,11 +27,11 @@ func (tx *Tx) LeaveHook(ctx context.Context, repositoryID int64, until time.Time
 	return tx.write(ctx, `UPDATE repository SET hook_until = NULL WHERE deployment_id = $1 AND id = $2 AND hook_until = $3`, repositoryID, until)
 }
 
-// SetRepositoryHook keeps the host's id of the webhook of a repository, which tells of what
-// happens from now on; an empty one, that it has none.
-func (tx *Tx) SetRepositoryHook(ctx context.Context, repositoryID int64, hook string) error {
-	return tx.write(ctx, `UPDATE repository SET hook_id = $3, hooked_at = $4, heard_at = NULL, missed_at = NULL, missed = '', hook_lacks = '' WHERE deployment_id = $1 AND id = $2`,
-		repositoryID, hook, tx.now)
+// SetRepositoryHook keeps the host's id of the webhook of a repository, which tells an address of
+// what happens from now on; an empty one, that it has none.
+func (tx *Tx) SetRepositoryHook(ctx context.Context, repositoryID int64, hook, address string) error {
+	return tx.write(ctx, `UPDATE repository SET hook_id = $3, hook_address = $5, hooked_at = $4, heard_at = NULL, missed_at = NULL, missed = '', hook_lacks = '' WHERE deployment_id = $1 AND id = $2`,
+		repositoryID, hook, tx.now, address)
 }
 
 // RepositoriesToLookAt lists so many repositories of a connection that have a webhook, are
@@ -40,9 +43,11 @@ func (tx *Tx) RepositoriesToLookAt(ctx context.Context, connectionID int64, limi
 }
 
 // NoteHookLook keeps what a look at the webhook of a repository found to be wrong with it; empty:
-// nothing. Where the repository has another webhook by now, or none, it is nothing of that one's.
-func (tx *Tx) NoteHookLook(ctx context.Context, repositoryID int64, hook, lacks string) error {
-	return tx.write(ctx, `UPDATE repository SET hook_looked_at = $5, hook_lacks = $4 WHERE deployment_id = $1 AND id = $2 AND hook_id = $3`, repositoryID, hook, lacks, tx.now)
+// nothing. The address that it tells is kept where none was yet. Where the repository has another
+// webhook by now, or none, it is nothing of that one's.
+func (tx *Tx) NoteHookLook(ctx context.Context, repositoryID int64, hook, address, lacks string) error {
+	return tx.write(ctx, `UPDATE repository SET hook_looked_at = $5, hook_lacks = $4, hook_address = CASE WHEN hook_address = '' THEN $6 ELSE hook_address END
+		WHERE deployment_id = $1 AND id = $2 AND hook_id = $3`, repositoryID, hook, lacks, tx.now, address)
 }
 
 // noteHeard keeps that a webhook told of a push or a change request of a repository, by the
@@ -69,9 +74,20 @@ func (tx *Tx) NoteMissed(ctx context.Context, r redoubt.Repository, commit, what
 // projects, and of how many of these webhooks tell.
 type RepositoryCount struct {
 	Seen, Followed int
-	Heard          int    // projects of whose pushes or change requests a webhook told, and that are not silent
-	Silent         int    // projects whose webhook told nothing of a push that polling found, or cannot tell of all
-	HookProblem    string // of the first silent one, for people
+	Heard          int      // projects of whose pushes or change requests a webhook told, and that are not silent
+	Silent         int      // projects whose webhook told nothing of a push that polling found, or cannot tell of all
+	HookProblem    string   // of the first silent one, for people
+	HookAddresses  []string // that webhooks of projects were made to tell, in their order
+}
+
+// Elsewhere is the first address that webhooks tell and that is not of the server whose public
+// address is given; empty: there is none, or the server knows no address of its own.
+func (n RepositoryCount) Elsewhere(own string) string {
+	i := slices.IndexFunc(n.HookAddresses, func(address string) bool { return !strings.HasPrefix(address, strings.TrimSuffix(own, "/")+"/") })
+	if own == "" || i < 0 {
+		return ""
+	}
+	return n.HookAddresses[i]
 }
 
 // HearsBy says in a word how a connection hears of pushes and change requests.
@@ -106,5 +122,18 @@ func (tx *Tx) CountRepositories(ctx context.Context) (map[int64]RepositoryCount,
 		}
 		counts[r.ConnectionID] = n
 	}
-	return counts, err
+	return counts, errors.Join(err, tx.readHookAddresses(ctx, counts))
+}
+
+func (tx *Tx) readHookAddresses(ctx context.Context, counts map[int64]RepositoryCount) error {
+	return each(ctx, tx, func(r row) error {
+		var id int64
+		var address string
+		err := r.Scan(&id, &address)
+		n := counts[id]
+		n.HookAddresses = append(n.HookAddresses, address)
+		counts[id] = n
+		return err
+	}, `SELECT DISTINCT connection_id, hook_address FROM repository WHERE deployment_id = $1 AND hook_id <> '' AND hook_address <> '' AND project_id <> 0
+		ORDER BY connection_id, hook_address`)
 }

@@ -76,6 +76,14 @@ func (req *request) hosts() (edge.CodeHosts, error) {
 	return req.CodeHosts, nil
 }
 
+// hooksAt is where code hosts reach the server; empty: it was not told.
+func (req *request) hooksAt() string {
+	if req.CodeHosts == nil {
+		return ""
+	}
+	return req.CodeHosts.HooksAt()
+}
+
 // keepConnection writes what a host answered.
 func (req *request) keepConnection(keep edge.KeepConnection) (c redoubt.Connection, err error) {
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
@@ -149,7 +157,7 @@ type connectionView struct {
 	Repositories []repositoryRow
 	Deliveries   []store.Delivery
 	Pages        pager
-	HasHookURL   bool   // the server was told where hosts reach it
+	HooksAt      string // where hosts reach the server; empty: it was not told
 	Filled       string // people of a form that would not do
 	Fault        string
 	Done         string
@@ -161,6 +169,9 @@ type repositoryRow struct {
 	Project string
 	Quiet   string // what its webhook did not tell; empty: nothing
 }
+
+// ToldElsewhere is an address that webhooks tell and that is not this server's; empty: none.
+func (v connectionView) ToldElsewhere() string { return v.Elsewhere(v.HooksAt) }
 
 // Globs are the globs that it follows, one a line.
 func (v connectionView) Globs() string { return strings.Join(v.Follow, "\n") }
@@ -206,7 +217,7 @@ func (req *request) showConnection(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	v := connectionView{HasHookURL: req.CodeHosts != nil && req.CodeHosts.HasHookURL(), Filled: req.r.PostForm.Get("people"), Fault: fault, Done: done[req.r.URL.Query().Get("done")]}
+	v := connectionView{HooksAt: req.hooksAt(), Filled: req.r.PostForm.Get("people"), Fault: fault, Done: done[req.r.URL.Query().Get("done")]}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		if v.Connection, err = tx.Connection(ctx, id); err != nil {
 			return err

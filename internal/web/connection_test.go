@@ -79,7 +79,12 @@ func (h *codeHosts) Hook(context.Context, int64, redoubt.Actor, int64) (n int, r
 	return 0, errors.New("acme/new: the account may not make webhooks"), nil
 }
 
-func (h *codeHosts) HasHookURL() bool { return !h.unreachable }
+func (h *codeHosts) HooksAt() string {
+	if h.unreachable {
+		return ""
+	}
+	return "https://redoubt.example"
+}
 
 // TestAConnectionFromItsFormToItsEnd: the host is asked before anything is kept, no page
 // shows the credential, and what is chosen becomes a project.
@@ -256,7 +261,7 @@ func TestASilentWebhookIsSaid(t *testing.T) {
 		}
 	}
 	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {
-		return tx.SetRepositoryHook(ctx, r.ID, "41")
+		return tx.SetRepositoryHook(ctx, r.ID, "41", "https://redoubt.example/api/webhooks/1/1")
 	})
 	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {
 		return tx.NotePoll(ctx, r.ID, tx.Now())
@@ -269,4 +274,10 @@ func TestASilentWebhookIsSaid(t *testing.T) {
 	const said = "no webhook told of the push of 1111 to &lt;trunk&gt;, found by polling"
 	says(t, s.page(at), "1 of the webhooks is silent", "acme/new: "+said)
 	says(t, s.page(connectionsPath), "acme/new: "+said)
+
+	lacks(t, s.page(at), "not this server")
+	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {
+		return tx.SetRepositoryHook(ctx, r.ID, "41", "https://other.example/api/webhooks/1/1")
+	})
+	says(t, s.page(at), "tell https://other.example/api/webhooks/1/1, and not this server, which is https://redoubt.example", "Make webhooks")
 }

@@ -747,6 +747,7 @@ repository.missed_at bigint
 repository.missed text NOT NULL DEFAULT ''::text
 repository.hook_lacks text NOT NULL DEFAULT ''::text
 repository.hook_looked_at bigint
+repository.hook_address text NOT NULL DEFAULT ''::text
 CREATE UNIQUE INDEX repository_deployment_id_connection_id_host_id_key ON public.repository USING btree (deployment_id, connection_id, host_id)
 CREATE UNIQUE INDEX repository_pkey ON public.repository USING btree (deployment_id, id)
 CREATE UNIQUE INDEX repository_project ON public.repository USING btree (deployment_id, project_id) WHERE (project_id <> 0)

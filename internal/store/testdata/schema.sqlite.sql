@@ -701,7 +701,7 @@ CREATE TABLE repository (
     web_url        TEXT     NOT NULL,
     project_id     BIGINT   NOT NULL, -- 0: is no project
     hook_id        TEXT     NOT NULL, -- the host's id of the webhook made there; empty: none
-    gone_at        BIGINT, head_branch TEXT NOT NULL DEFAULT '', head_commit TEXT NOT NULL DEFAULT '', polled_at BIGINT, hooked_at BIGINT, hook_until BIGINT, heard_at BIGINT, missed_at BIGINT, missed TEXT NOT NULL DEFAULT '', hook_lacks TEXT NOT NULL DEFAULT '', hook_looked_at BIGINT,            -- since when the host tells of it no more
+    gone_at        BIGINT, head_branch TEXT NOT NULL DEFAULT '', head_commit TEXT NOT NULL DEFAULT '', polled_at BIGINT, hooked_at BIGINT, hook_until BIGINT, heard_at BIGINT, missed_at BIGINT, missed TEXT NOT NULL DEFAULT '', hook_lacks TEXT NOT NULL DEFAULT '', hook_looked_at BIGINT, hook_address TEXT NOT NULL DEFAULT '',            -- since when the host tells of it no more
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, connection_id, host_id)
 );

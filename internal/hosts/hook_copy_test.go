@@ -1,0 +1,136 @@
+package hosts_test
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// beside is the world of another server that asks the same host, by another address.
+func (w *world) beside(s *store.Store, address string) *world {
+	other := *w
+	c := w.keeper.Config
+	c.Store, c.HookURL = s, address
+	other.s, other.keeper = s, hosts.New(c)
+	return &other
+}
+
+// elsewhere is what the server tells of webhooks that tell another.
+func (w *world) elsewhere(connection int64) (address string) {
+	w.t.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		counts, err := tx.CountRepositories(ctx)
+		address = counts[connection].Elsewhere(w.keeper.HooksAt())
+		return err
+	})
+	return address
+}
+
+// TestACopyLeavesHooksAlone: the database that was restored elsewhere asks the host for nothing that
+// the original lives by, until somebody has it make webhooks; then it is the original that leaves
+// these alone, and says so.
+func TestACopyLeavesHooksAlone(t *testing.T) {
+	const ours, theirs = "https://redoubt.example", "https://staging.example"
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	c := w.connect()
+	w.hook(c, ours)
+	path := w.hookPath(c)
+	dir := t.TempDir()
+	w.must(w.s.Backup(t.Context(), filepath.Join(dir, store.FileName)))
+	restored := w.beside(storetest.Open(t, store.Config{Dir: dir, Clock: storetest.NewClock().Now}), theirs)
+	looks := func(w *world) {
+		t.Helper()
+		for range 2 {
+			_, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID)
+			w.must(err)
+		}
+	}
+	there := slices.Clone(w.host.hooked)
+	for _, lacks := range []string{"", "push"} { // that it tells only a part is the original's to mend
+		w.host.hooked[0].Lacks, there[0].Lacks = lacks, lacks
+		looks(restored)
+		same(t, "after the copy looked", w.host.hooked, there)
+	}
+	same(t, "which it tells", restored.elsewhere(c.ID), ours+path)
+	same(t, "and of itself nothing", w.elsewhere(c.ID), "")
+
+	restored.hook(c, theirs)
+	same(t, "once somebody wants it", w.host.hooked, []scm.Hook{{ID: restored.repository(c).HookID, Address: theirs + path}})
+	same(t, "it tells the copy", restored.elsewhere(c.ID), "")
+	there = slices.Clone(w.host.hooked)
+	looks(w)
+	same(t, "after the original looked", w.host.hooked, there)
+	same(t, "which tells", w.repository(c).HookProblem(w.now), "its webhook at the host is not there any more")
+}
+
+// TestACopyThatForgetsAConnectionLeavesItsHooks: they are the original's. Those that tell itself go.
+func TestACopyThatForgetsAConnectionLeavesItsHooks(t *testing.T) {
+	const ours, theirs = "https://redoubt.example", "https://staging.example"
+	for _, step := range []struct{ what, server string }{{"at another address", theirs}, {"that was told none", ""}, {"the original", ours}} {
+		t.Run(step.what, func(t *testing.T) {
+			w := newWorld(t, storetest.New(t, "sqlite"))
+			c := w.connect()
+			w.hook(c, ours+"/")
+			there := slices.Clone(w.host.hooked)
+			if step.server == ours {
+				there = nil
+			}
+			w.keeper.HookURL = step.server
+			w.must(w.keeper.Remove(t.Context(), w.d.ID, storetest.Actor, c.ID))
+			if !slices.Equal(w.host.hooked, there) {
+				t.Errorf("the host has %v, want %v", w.host.hooked, there)
+			}
+		})
+	}
+}
+
+// TestServersOfOneDatabaseLeaveEachOthersHooksAlone where they were told other addresses, and where
+// the command line made them for another.
+func TestServersOfOneDatabaseLeaveEachOthersHooksAlone(t *testing.T) {
+	const first, second = "https://redoubt.example", "https://inside.example"
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		c := w.connect()
+		other := w.beside(s, second)
+		for _, step := range []struct {
+			asked         *world
+			address, told string // what the first server says of the webhooks
+		}{{w, first, ""}, {other, second, second + w.hookPath(c)}, {w, first, ""}} {
+			step.asked.hook(c, step.address)
+			there := slices.Clone(w.host.hooked)
+			same(t, "made", there, []scm.Hook{{ID: w.repository(c).HookID, Address: step.address + w.hookPath(c)}})
+			for _, looks := range []*world{w, other, w} {
+				_, err := looks.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID)
+				w.must(err)
+			}
+			same(t, "after both looked", w.host.hooked, there)
+			same(t, "what is wrong", w.repository(c).HookProblem(w.now), "")
+			same(t, "what the first one says", w.elsewhere(c.ID), step.told)
+		}
+	})
+}
+
+// TestAHookFromBeforeAddressesWereKept is known by the address that the first look finds.
+func TestAHookFromBeforeAddressesWereKept(t *testing.T) {
+	const ours, theirs = "https://redoubt.example", "https://staging.example"
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	c := w.connect()
+	w.hook(c, ours)
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		r := w.repository(c)
+		return tx.SetRepositoryHook(ctx, r.ID, r.HookID, "")
+	})
+	there := slices.Clone(w.host.hooked)
+	w.keeper.HookURL = theirs
+	_, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID)
+	w.must(err)
+	same(t, "at the host", w.host.hooked, there)
+	same(t, "known", w.repository(c).HookAddress, ours+w.hookPath(c))
+	same(t, "told", w.elsewhere(c.ID), ours+w.hookPath(c))
+}
