@@ -19,11 +19,9 @@ func (x *Index) Run(ctx context.Context) {
 		all.Go(func() { x.repeat(ctx, clearEvery, x.clearCheckpoints) })
 	}
 	all.Go(func() {
-		x.repeat(ctx, lookEvery, func(ctx context.Context) {
-			x.saveDue(ctx)
-			x.evict(ctx)
-		})
+		x.repeat(ctx, lookEvery, x.saveDue)
 	})
+	all.Go(func() { x.keepWithin(ctx) })
 	if x.bodies.limit > 0 {
 		all.Go(func() { x.repeat(ctx, lookEvery, x.warm) })
 	}
@@ -37,6 +35,20 @@ func (x *Index) repeat(ctx context.Context, every time.Duration, do func(context
 		case <-ctx.Done():
 			return
 		case <-time.After(every):
+		}
+	}
+}
+
+// keepWithin takes out what memory has no room for, as deployments come into it: many that
+// are asked for at once would take far more than they may until somebody looks.
+func (x *Index) keepWithin(ctx context.Context) {
+	for {
+		x.evict(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-x.grown:
+		case <-time.After(lookEvery):
 		}
 	}
 }

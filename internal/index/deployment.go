@@ -213,6 +213,10 @@ func (d *deployment) swap(s *state) {
 	d.state = s
 	d.mu.Unlock()
 	old.release(&d.x.bodies)
+	select {
+	case d.x.grown <- struct{}{}:
+	default: // somebody is about to look
+	}
 	d.cold.Store(true)
 }
 

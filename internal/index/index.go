@@ -34,8 +34,10 @@ type Index struct {
 	memory      int64
 	commits     commits
 	starting    atomic.Int32
-	follows     atomic.Bool  // what is committed, in the background
-	uses        atomic.Int64 // counts what was asked for
+	loading     atomic.Int32  // deployments that somebody waits for
+	grown       chan struct{} // holds one: a deployment came into memory
+	follows     atomic.Bool   // what is committed, in the background
+	uses        atomic.Int64  // counts what was asked for
 	clock       func() time.Time
 	log         *slog.Logger
 
@@ -52,6 +54,7 @@ func New(src Source, o Options) *Index {
 	x := &Index{
 		src: src, bodies: budget{limit: o.BodyCache}, checkpoints: o.Checkpoints, memory: o.Memory, clock: o.Clock, log: o.Logger,
 		deployments: map[int64]*deployment{}, saved: map[int64]*saved{}, commits: commits{last: map[int64]int64{}, wake: make(chan struct{}, 1)},
+		grown: make(chan struct{}, 1),
 	}
 	if x.clock == nil {
 		x.clock = func() time.Time { return time.Time{} }
@@ -80,13 +83,23 @@ func (x *Index) Deployment(ctx context.Context, id int64) (*View, error) {
 			if d.version() >= version {
 				return &View{d: d, version: version, now: x.clock()}, nil
 			}
-			err = d.refresh(ctx, version)
+			err = x.refreshFor(ctx, d, version)
 		}
 		if err != nil && !errors.Is(err, errEvicted) {
 			return nil, err
 		}
 		err = nil
 	}
+}
+
+// refreshFor brings a deployment to a version that somebody waits for.
+func (x *Index) refreshFor(ctx context.Context, d *deployment, version int64) error {
+	if d.version() >= 0 {
+		return d.refresh(ctx, version)
+	}
+	x.loading.Add(1)
+	defer x.loading.Add(-1)
+	return d.refresh(ctx, version)
 }
 
 func (x *Index) deployment(id int64) *deployment {

@@ -19,7 +19,9 @@ import (
 type engine struct {
 	name  string
 	read  *sql.DB // snapshots
+	index *sql.DB // snapshots for the index; see feedRoom
 	write *sql.DB
+	whole chan struct{} // holds one for each transaction that reads a whole feed
 
 	snapshot *sql.TxOptions // of a transaction that reads one state throughout
 	attempts int            // to begin while another process holds the lock
@@ -75,21 +77,37 @@ func (e *engine) close() error {
 	if e.closed.Swap(true) {
 		return nil
 	}
-	return errors.Join(e.read.Close(), e.write.Close())
+	return errors.Join(e.read.Close(), e.index.Close(), e.write.Close())
 }
+
+// feedRoom is how many connections of the index whole feeds leave to what is short: which
+// version there is, what changed since another, and bodies.
+//
+// The index has connections of its own because requests ask it while they have one, which is
+// why it must not wait for theirs; and few whole feeds are read at a time because each takes
+// seconds of a large deployment, for which readers of the others must not wait.
+const feedRoom = 2
+
+// makeRoom bounds how many transactions of the index read whole feeds.
+func (e *engine) makeRoom(conns int) { e.whole = make(chan struct{}, conns-feedRoom) }
 
 // view runs fn on one state of the database.
 func (e *engine) view(caller context.Context, fn func(context.Context, *session) error) error {
-	return e.judge(caller, e.viewUnjudged(caller, fn))
+	return e.viewBy(caller, e.read, fn)
 }
 
-func (e *engine) viewUnjudged(caller context.Context, fn func(context.Context, *session) error) error {
+// viewBy is view by connections of a pool.
+func (e *engine) viewBy(caller context.Context, by *sql.DB, fn func(context.Context, *session) error) error {
+	return e.judge(caller, e.viewUnjudged(caller, by, fn))
+}
+
+func (e *engine) viewUnjudged(caller context.Context, by *sql.DB, fn func(context.Context, *session) error) error {
 	if newer := e.replaced.Load(); newer != nil {
 		return newer
 	}
 	ctx, done := e.stall.watch(caller)
 	defer done()
-	tx, err := e.begin(ctx, e.read, e.snapshot)
+	tx, err := e.begin(ctx, by, e.snapshot)
 	if err != nil {
 		return e.explain(ctx, err)
 	}

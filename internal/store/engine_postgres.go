@@ -23,12 +23,13 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// postgresReaders and postgresWriters bound the connections of one process.
+// postgresReaders, postgresIndex and postgresWriters bound the connections of one process.
 // Writers of a tenant wait for each other, each on a connection, and the one
 // whose turn it is may read beside its transaction: were there one pool, those
 // who wait could take its last connections, and all would wait for ever.
 const (
-	postgresReaders = 14
+	postgresReaders = 10
+	postgresIndex   = 8
 	postgresWriters = 6
 )
 
@@ -55,9 +56,9 @@ func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnCon
 	if err != nil {
 		return nil, nil, err
 	}
-	return &engine{
+	e := &engine{
 		name: "postgres", dialect: database.DialectPostgres, locker: locker,
-		read: postgresPool(config, postgresReaders), write: postgresPool(config, postgresWriters), attempts: 1,
+		read: postgresPool(config, postgresReaders), index: postgresPool(config, postgresIndex), write: postgresPool(config, postgresWriters), attempts: 1,
 		snapshot:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		forUpdate:  " FOR UPDATE",
 		skipLocked: " FOR UPDATE SKIP LOCKED",
@@ -69,7 +70,9 @@ func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnCon
 		bulk:       postgresBulk, ahead: true,
 		list: postgresList, classify: classifyPostgres,
 		stall: &stall{limit: limit, ask: postgresAnswers(config)},
-	}, config, nil
+	}
+	e.makeRoom(postgresIndex)
+	return e, config, nil
 }
 
 func postgresPool(config *pgx.ConnConfig, conns int) *sql.DB {

@@ -60,9 +60,14 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.read, err = sqlitePool(path, max(4, 2*runtime.GOMAXPROCS(0)), "query_only(1)", "cache_size(-16384)"); err != nil {
+	readers := max(4, 2*runtime.GOMAXPROCS(0))
+	if e.read, err = sqlitePool(path, readers, "query_only(1)", "cache_size(-16384)"); err != nil {
 		return nil, errors.Join(err, e.write.Close())
 	}
+	if e.index, err = sqlitePool(path, readers+feedRoom, "query_only(1)", "cache_size(-4096)"); err != nil {
+		return nil, errors.Join(err, e.read.Close(), e.write.Close())
+	}
+	e.makeRoom(readers + feedRoom)
 	err = e.connect(ctx, starters)
 	if errors.Is(e.classify(err), redoubt.ErrDiskFull) && os.Remove(spare) == nil {
 		err = e.connect(ctx, starters)

@@ -40,7 +40,7 @@ func (s *Store) Version(ctx context.Context, deploymentID int64) (version int64,
 // Versions are those of the deployments named, without those that there are not.
 func (s *Store) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]int64, error) {
 	versions := make(map[int64]int64, len(deploymentIDs))
-	err := s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err := s.engine.viewBy(ctx, s.engine.index, func(ctx context.Context, q *session) error {
 		in, list := q.in("id", 1, deploymentIDs)
 		return each(ctx, q, func(r row) error {
 			var id, version int64
@@ -75,7 +75,7 @@ func (s *Store) feedOf(ctx context.Context, deploymentID, since int64, look func
 		})
 		return version, false, err
 	}
-	err = s.View(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
+	err = s.viewForIndex(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
 		version = tx.Version()
 		if err := look(ctx, tx); err != nil {
 			return err
@@ -224,7 +224,7 @@ func feedFindings(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (e
 // Unknown ids are not in the answer.
 func (s *Store) Bodies(ctx context.Context, deploymentID int64, ids []int64) (map[int64][]byte, error) {
 	bodies := make(map[int64][]byte, len(ids))
-	err := s.View(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
+	err := s.viewForIndex(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
 		in, arg := tx.in("finding_id", 2, ids)
 		return each(ctx, tx, func(r row) error {
 			var id int64

@@ -203,13 +203,21 @@ const feedReaders = 4
 // together runs fn with several transactions that see the same version of a
 // deployment, and so the same of all that is fed: each commit that changes any of it
 // makes another version. Where writers are too fast for that, or another feed has
-// several, there is one.
+// several, there is one. Where as many as may do so read whole feeds, it waits.
 func (s *Store) together(ctx context.Context, deploymentID int64, fn func(context.Context, []*Tx) error) error {
-	n := min(feedReaders, runtime.GOMAXPROCS(0))
+	n := min(feedReaders, runtime.GOMAXPROCS(0), cap(s.engine.whole)/2)
 	if !s.wide.TryLock() {
 		n = 1
 	} else {
 		defer s.wide.Unlock()
+	}
+	for range n { // the one that has several waits only for those that have all they need
+		select {
+		case s.engine.whole <- struct{}{}:
+			defer func() { <-s.engine.whole }()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 	for range 5 {
 		moved := false
@@ -234,7 +242,7 @@ func (s *Store) open(ctx context.Context, deploymentID int64, n int, before []*T
 	if n == 0 {
 		return fn(ctx, before)
 	}
-	return s.View(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
+	return s.viewForIndex(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
 		return s.open(ctx, deploymentID, n-1, append(before, tx), fn)
 	})
 }

@@ -38,7 +38,7 @@ func (s *Store) KeepCheckpoint(ctx context.Context, deploymentID int64, id strin
 // HasCheckpoint reports whether the deployment's history has come by the checkpoint
 // of an id.
 func (s *Store) HasCheckpoint(ctx context.Context, deploymentID int64, id string) (known bool, err error) {
-	err = s.View(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
+	err = s.viewForIndex(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
 		found, err := many(ctx, tx, scalar[string], `SELECT id FROM index_checkpoint WHERE deployment_id = $1 AND id = $2`, id)
 		known = len(found) > 0
 		return err

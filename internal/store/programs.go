@@ -41,7 +41,7 @@ func (e *engine) noteProgram(ctx context.Context) error {
 }
 
 func (e *engine) programs(ctx context.Context) (list []string, err error) {
-	err = e.viewUnjudged(ctx, func(ctx context.Context, q *session) error {
+	err = e.viewUnjudged(ctx, e.read, func(ctx context.Context, q *session) error {
 		list, err = q.programs(ctx, "")
 		return err
 	})

@@ -86,7 +86,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	var version *sql.Stmt
 	err = e.ask(ctx, func(ctx context.Context) (err error) {
 		//nolint:sqlclosecheck // Close closes it
-		version, err = e.read.PrepareContext(ctx, `SELECT version FROM deployment WHERE id = $1`)
+		version, err = e.index.PrepareContext(ctx, `SELECT version FROM deployment WHERE id = $1`)
 		return err
 	})
 	if err != nil {

@@ -47,7 +47,16 @@ func (tx *Tx) WorkFor(run int64) { tx.runID = run }
 // View runs fn on one state of a deployment. An unknown deployment is
 // redoubt.ErrNotFound.
 func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Context, *Tx) error) error {
-	return s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	return s.viewBy(ctx, s.engine.read, deploymentID, fn)
+}
+
+// viewForIndex is View by the connections of the index (see feedRoom).
+func (s *Store) viewForIndex(ctx context.Context, deploymentID int64, fn func(context.Context, *Tx) error) error {
+	return s.viewBy(ctx, s.engine.index, deploymentID, fn)
+}
+
+func (s *Store) viewBy(ctx context.Context, by *sql.DB, deploymentID int64, fn func(context.Context, *Tx) error) error {
+	return s.engine.viewBy(ctx, by, func(ctx context.Context, q *session) error {
 		d, err := q.announcedTenant(ctx, deploymentID, "")
 		if err != nil {
 			return err

@@ -1,0 +1,80 @@
+package index
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// slow is a source whose first deployment takes until it is let go to be read.
+type slow struct {
+	everywhere
+	letGo chan struct{}
+}
+
+func (s slow) Feed(ctx context.Context, deployment, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
+	if deployment == 1 {
+		<-s.letGo
+	}
+	return s.everywhere.Feed(ctx, deployment, since, take)
+}
+
+// TestAStartGivesWay: while somebody waits for a deployment, a start loads no others, and
+// those that people ask for do not wait for that one.
+func TestAStartGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		seed(w)
+		add(w, smallBody, span(1, 30)...)
+		letGo := make(chan struct{})
+		x := New(slow{everywhere{w}, letGo}, Options{})
+		done := make(chan error, 1)
+		go func() {
+			_, err := x.Deployment(t.Context(), 1)
+			done <- err
+		}()
+		synctest.Wait()
+		x.Start(t.Context(), func(context.Context) ([]int64, error) { return []int64{5, 3}, nil })
+		time.Sleep(time.Minute)
+		if x.known(5) != nil || !x.Starting() {
+			t.Errorf("while somebody waits for another: starting %v, loaded %v", x.Starting(), x.deployments)
+		}
+		if _, err := x.Deployment(t.Context(), 7); err != nil {
+			t.Error(err)
+		}
+		close(letGo)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		if x.Starting() || x.known(5) == nil || x.known(3) == nil {
+			t.Errorf("once nobody waits: starting %v, loaded %v; want 5 and 3", x.Starting(), x.deployments)
+		}
+	})
+}
+
+// TestManyAtOnceStayWithinMemory: of many deployments that are asked for at once no more stay
+// in memory than have room, before the second is over in which they came.
+func TestManyAtOnceStayWithinMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		seed(w)
+		add(w, smallBody, span(1, 300)...)
+		x := New(everywhere{w}, Options{})
+		x.memory = 2 * view(t, New(w, Options{})).d.footprint()
+		running(t, x)
+		synctest.Wait()
+		for id := range int64(40) {
+			if _, err := x.Deployment(t.Context(), id+1); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if n := len(x.loaded()); n > 2 {
+				t.Fatalf("%d are in memory, which has room for 2", n)
+			}
+		}
+	})
+}

@@ -1,0 +1,103 @@
+package store_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// patience is how long something may take that waits for nobody.
+const patience = 20 * time.Second
+
+// TestWholeFeedsLeaveRoom: while the indexes of many deployments are built, readers of others
+// learn their version, what changed and bodies, and none of the builds is lost.
+func TestWholeFeedsLeaveRoom(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		written := d.findings(d.project("acme/payments"), 4, nil)
+		began := d.version()
+		d.project("acme/other")
+		const feeds = 40
+		var entered atomic.Int32
+		release, ended := make(chan struct{}), make(chan error, feeds)
+		for range feeds {
+			go func() {
+				var once sync.Once
+				_, _, err := s.Feed(t.Context(), d.id, 0, func(*redoubt.Batch) error {
+					once.Do(func() { entered.Add(1) })
+					<-release
+					return nil
+				})
+				ended <- err
+			}()
+		}
+		for entered.Load() < 3 {
+			time.Sleep(time.Millisecond)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		for range 200 {
+			version, err := s.Version(ctx, d.id)
+			d.check(err)
+			same(t, "the version", version, d.version())
+			told := 0
+			_, stale, err := s.Feed(ctx, d.id, began, func(b *redoubt.Batch) error {
+				told += len(b.Projects)
+				return nil
+			})
+			d.check(err)
+			same(t, "what changed", told, 1)
+			same(t, "stale", stale, false)
+			bodies, err := s.Bodies(ctx, d.id, []int64{written[0].ID})
+			d.check(err)
+			same(t, "bodies", len(bodies), 1)
+		}
+		close(release)
+		for range feeds {
+			d.check(<-ended)
+		}
+	})
+}
+
+// TestTheIndexIsAskedWithinAView: requests ask the index while they read, as many as there are
+// connections to read by.
+func TestTheIndexIsAskedWithinAView(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		written := d.findings(d.project("acme/payments"), 4, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		readers := s.DB().Stats().MaxOpenConnections
+		var inside sync.WaitGroup
+		inside.Add(readers)
+		ended := make(chan error, readers)
+		for range readers {
+			go func() {
+				ended <- s.View(ctx, d.id, func(ctx context.Context, tx *store.Tx) error {
+					inside.Done()
+					inside.Wait()
+					if _, err := s.Version(ctx, d.id); err != nil {
+						return err
+					}
+					if _, err := s.HasCheckpoint(ctx, d.id, "none"); err != nil {
+						return err
+					}
+					if _, _, err := s.Feed(ctx, d.id, 0, func(*redoubt.Batch) error { return nil }); err != nil {
+						return err
+					}
+					_, err := s.Bodies(ctx, d.id, []int64{written[0].ID})
+					return err
+				})
+			}()
+		}
+		for range readers {
+			d.check(<-ended)
+		}
+	})
+}
