@@ -78,6 +78,43 @@ func TestReportsThatTellSomeOfTheirCode(t *testing.T) {
 	}
 }
 
+// TestMessagesTellCodeApart where one of two reports tells no code: what has another message is
+// other code, and what has the same is the same.
+func TestMessagesTellCodeApart(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		for name, test := range map[string]struct {
+			steps  []evalScan
+			blocks string
+		}{
+			"told, then not":              {[]evalScan{{file: "a", told: true}, {file: "e"}}, "e"},
+			"not told, then told":         {[]evalScan{{file: "a"}, {file: "e", told: true}}, "e"},
+			"not told, twice":             {[]evalScan{{file: "a"}, {file: "e"}}, "e"},
+			"in diff scans":               {[]evalScan{{file: "a", told: true, diff: true}, {file: "e", diff: true}}, "e"},
+			"late":                        {[]evalScan{{file: "a", told: true}, {file: "e", late: true}}, "e"},
+			"the same":                    {[]evalScan{{file: "a", told: true}, {file: "a"}, {file: "a", told: true}}, ""},
+			"the same beside a new one":   {[]evalScan{{file: "a", told: true}, {file: "fa"}}, "f"},
+			"the same, told of a new one": {[]evalScan{{file: "a"}, {file: "fa", told: true, part: "a"}}, "f"},
+		} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				p, last := newEvals(t, engine), len(test.steps)-1
+				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true, named: true})
+				for i, s := range test.steps {
+					s.ref, s.sees, s.named = "dev", s.file, true
+					now := p.scan(t, s)
+					if i == 0 {
+						p.ignore(t, now.lineages['a'])
+					}
+					for _, letter := range []byte(s.file) {
+						if want := strings.IndexByte(test.blocks, letter) >= 0; i == last && (now.blocks[letter] != want || now.ignored[letter] == want) {
+							t.Errorf("%c fails the build: %v, want %v; ignored: %v", letter, now.blocks[letter], want, now.ignored[letter])
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestABlindDiffScanThatComesAgain beside code that a full scan told is what it was, with what was
 // decided since.
 func TestABlindDiffScanThatComesAgain(t *testing.T) {

@@ -37,19 +37,21 @@ type evalRef struct {
 type evalWorld struct {
 	refs    map[string]*evalRef
 	next    byte
+	named   bool          // messages name the code
 	decided map[byte]bool // somewhere
 	told    map[byte]bool
 }
 
 // step draws work on a branch and a scan of it. Where as many are told as before and they
-// are others, nobody can notice (semantics §4): no such scan is drawn.
+// are others, nobody can notice (semantics §4) unless their messages differ: no such scan is
+// drawn.
 func (w *evalWorld) step(t *rapid.T) (s evalScan, ok bool) {
 	s.ref = rapid.SampledFrom([]string{"main", "dev"}).Draw(t, "ref")
 	r := w.refs[s.ref]
 	for range rapid.IntRange(0, 2).Draw(t, "edits") {
 		w.edit(t, r)
 	}
-	s.file, s.muted, s.told = r.file, r.muted, rapid.Bool().Draw(t, "told")
+	s.file, s.muted, s.named, s.told = r.file, r.muted, w.named, rapid.Bool().Draw(t, "told")
 	s.look = rapid.SampledFrom([]string{"", "", "", "partly", "failed", "lists nothing", "hides muted"}).Draw(t, "look")
 	if rapid.IntRange(0, 3).Draw(t, "mixed") == 0 {
 		s.told, s.part = true, rapid.SampledFrom([]string{"aceg", "bdfh", "abcd"}).Draw(t, "part")
@@ -66,7 +68,7 @@ func (w *evalWorld) step(t *rapid.T) (s evalScan, ok bool) {
 	}
 	for i, now := range s.looks() {
 		last := w.before(s)[i]
-		if last.counted && now.partly == last.partly && len(now.sees) == len(last.sees) && !sameLetters(now.sees, last.sees) {
+		if !w.named && last.counted && now.partly == last.partly && len(now.sees) == len(last.sees) && !sameLetters(now.sees, last.sees) {
 			return s, false
 		}
 	}
@@ -181,7 +183,7 @@ func TestBlindReportsAtTheGate(t *testing.T) {
 		}
 		p := &evals{p.store, p.clock, d.ID}
 		first := rapid.SampledFrom([]string{"ab", ""}).Draw(t, "first")
-		w := evalWorld{refs: map[string]*evalRef{"main": {file: first}, "dev": {file: "ab"}}, next: 'c', decided: map[byte]bool{}, told: map[byte]bool{}}
+		w := evalWorld{refs: map[string]*evalRef{"main": {file: first}, "dev": {file: "ab"}}, next: 'c', named: rapid.Bool().Draw(t, "named"), decided: map[byte]bool{}, told: map[byte]bool{}}
 		for _, letter := range []byte(first) {
 			w.told[letter] = true // as the first scan of all fails no build
 		}
@@ -202,7 +204,7 @@ func TestBlindReportsAtTheGate(t *testing.T) {
 			}
 			then[s.ref] = now
 		}
-		take(evalScan{ref: "main", file: first, sees: first, told: rapid.Bool().Draw(t, "first told")})
+		take(evalScan{ref: "main", file: first, sees: first, named: w.named, told: rapid.Bool().Draw(t, "first told")})
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {
 			if s, ok := w.step(t); ok {
 				take(s)

@@ -39,6 +39,7 @@ type evalScan struct {
 	muted string // those that nosemgrep mutes
 	told  bool   // it tells their code
 	part  string // but for these
+	named bool   // messages name the code
 	long  bool   // and that they are several lines, of which first and last are those of all others
 	diff  bool   // it tells what its base does not have
 	look  string // "": all was read; else one of: partly, failed, lists nothing, hides muted
@@ -145,10 +146,14 @@ func (s evalScan) report(t rapid.TB) *redoubt.Report {
 			continue
 		}
 		told = append(told, i)
+		message := "no eval"
+		if s.named {
+			message = "eval of " + s.file[i:i+1]
+		}
 		results = append(results, map[string]any{
 			"check_id": "no-eval", "path": s.name(),
 			"start": map[string]any{"line": i + 1, "col": 1, "offset": 100 * i}, "end": map[string]any{"line": i + 1, "col": 8, "offset": 100*i + 7},
-			"extra": map[string]any{"message": "no eval", "metadata": map[string]any{}, "severity": "ERROR", "fingerprint": "requires login", "lines": "requires login"},
+			"extra": map[string]any{"message": message, "metadata": map[string]any{}, "severity": "ERROR", "fingerprint": "requires login", "lines": "requires login"},
 		})
 	}
 	text, err := json.Marshal(map[string]any{"version": "1.180.0", "results": results, "errors": []any{}, "paths": map[string]any{"scanned": []string{s.name()}}})

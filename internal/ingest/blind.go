@@ -3,8 +3,6 @@ package ingest
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -124,17 +122,17 @@ type blindStanding struct {
 	alike map[likeness][]*redoubt.Finding
 	known map[place]bool // where there is a finding, or was one
 	// told are live findings whose code is known, which were not missed and which the
-	// report does not tell by it: any that is as long may be what it tells blind.
+	// report does not tell by it: any that has the same outline may be what it tells blind.
 	told map[place][]*redoubt.Finding
 	// came are the keys of what the report tells by its code and was not counted there.
-	came    map[matchKey]bool
-	lengths map[int64]int // of told, by id, as far as somebody asked
+	came     map[matchKey]bool
+	outlines map[int64]outline // of told, by id, as far as somebody asked
 }
 
 func newBlindStanding(s Store, scope Scope, list []redoubt.Finding, sightings []Sighting) *blindStanding {
 	st := &blindStanding{
 		store: s, scope: scope, rows: make(map[redoubt.Identity]*redoubt.Finding, len(list)), alike: map[likeness][]*redoubt.Finding{},
-		known: map[place]bool{}, told: map[place][]*redoubt.Finding{}, came: map[matchKey]bool{}, lengths: map[int64]int{},
+		known: map[place]bool{}, told: map[place][]*redoubt.Finding{}, came: map[matchKey]bool{}, outlines: map[int64]outline{},
 	}
 	reported := identitiesOf(sightings)
 	for i := range list {
@@ -152,7 +150,7 @@ func newBlindStanding(s Store, scope Scope, list []redoubt.Finding, sightings []
 	for i := range sightings {
 		one := &sightings[i]
 		if row := st.rows[one.Finding.Identity]; !one.blind && one.Finding.Package == "" && (row == nil || !scope.counted(row)) {
-			st.came[numberKey(&one.Finding, lengthOf(one.Result))] = true
+			st.came[numberKey(&one.Finding, outlineOf(one.Result))] = true
 		}
 	}
 	for _, rows := range st.alike {
@@ -198,21 +196,20 @@ func seenAlike(rows []*redoubt.Finding, covered redoubt.Coverage) bool {
 
 // contested reports whether a group may be what is known by its code.
 func (st *blindStanding) contested(ctx context.Context, g blindGroup) (bool, error) {
-	if st.came[numberKey(&g[0].Finding, lengthOf(g[0].Result))] {
+	key := numberKey(&g[0].Finding, outlineOf(g[0].Result))
+	if st.came[key] {
 		return true, nil
 	}
 	told := st.told[g.place()]
-	unread := slices.DeleteFunc(slices.Clone(told), func(f *redoubt.Finding) bool { _, read := st.lengths[f.ID]; return read })
+	unread := slices.DeleteFunc(slices.Clone(told), func(f *redoubt.Finding) bool { _, read := st.outlines[f.ID]; return read })
 	if len(unread) > 0 {
-		lengths, err := storedLengths(ctx, st.store, unread)
+		outlines, err := storedOutlines(ctx, st.store, unread)
 		if err != nil {
 			return false, err
 		}
-		maps.Copy(st.lengths, lengths)
+		maps.Copy(st.outlines, outlines)
 	}
-	return slices.ContainsFunc(told, func(f *redoubt.Finding) bool {
-		return st.lengths[f.ID] == lengthOf(g[0].Result) && (f.State == redoubt.Muted) == g.muted()
-	}), nil
+	return slices.ContainsFunc(told, func(f *redoubt.Finding) bool { return numberKey(f, st.outlines[f.ID]) == key }), nil
 }
 
 // begin gives the sightings of a group identities that are made of a key.
@@ -226,32 +223,4 @@ func (st *blindStanding) begin(g blindGroup, key redoubt.Digest) {
 			}
 		}
 	}
-}
-
-// storedLengths are how long the matches of stored findings are, by id.
-func storedLengths(ctx context.Context, s Store, rows []*redoubt.Finding) (map[int64]int, error) {
-	ids := make([]int64, len(rows))
-	for i, f := range rows {
-		ids[i] = f.ID
-	}
-	bodies, err := s.FindingBodies(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[int64]int, len(ids))
-	for _, id := range ids {
-		if out[id], err = storedLength(bodies[id]); err != nil {
-			return nil, fmt.Errorf("the body of finding %d: %w", id, err)
-		}
-	}
-	return out, nil
-}
-
-func storedLength(w redoubt.FindingWrite) (int, error) {
-	var body redoubt.Body
-	if err := json.Unmarshal(fmt.Appendf(nil, "{%s}", w.Body), &body); err != nil {
-		return 0, err
-	}
-	at := body.Location
-	return matchLength(at.Line, at.Column, at.EndLine, at.EndColumn), nil
 }

@@ -23,7 +23,7 @@ type matchKey struct {
 	rule, path, pkg string
 	code, pattern   redoubt.Digest
 	edges           redoubt.Digest
-	length          int
+	seen            outline
 	muted           bool
 }
 
@@ -54,8 +54,8 @@ func pairUp(scope Scope, like likenesses, closing []*redoubt.Finding, unseen []*
 type likenesses struct {
 	// stands reports whether the rule of a stored finding is known to have its text still.
 	stands func(*redoubt.Finding) bool
-	// length is how long a match in one line is.
-	length func(*redoubt.Finding) int
+	// outline is what is told of a match beside its code.
+	outline func(*redoubt.Finding) outline
 	// owned reports whether an identity is of a lineage already.
 	owned func(redoubt.Identity) bool
 	// came are sightings of findings that were not counted where they are seen.
@@ -80,7 +80,7 @@ type matchPass struct {
 // pattern are the same, or one side does not tell the pattern); a rule that is
 // loaded from another folder, whose name is its name's last part; a report that
 // tells less than others of its source do, as Semgrep's JSON where nobody is
-// logged in (same rule and path, and the package, or length, as many on both sides). That
+// logged in (same rule and path, and the package, or outline, as many on both sides). That
 // is a guess, which leaves alone what has a lineage of its own.
 func matchPasses(scope Scope, like likenesses) []matchPass {
 	stands := like.stands
@@ -114,7 +114,7 @@ func matchPasses(scope Scope, like likenesses) []matchPass {
 		passes = append(passes, movePasses(scope)...)
 	}
 	passes = append(passes, matchPass{from: only(ruleNameKey, stands, false), to: ruleNameKey, moved: true}, matchPass{from: dependency, to: dependency})
-	known, blind := detailKey(1, like.length), detailKey(0, like.length)
+	known, blind := detailKey(1, like.outline), detailKey(0, like.outline)
 	return append(passes, matchPass{from: only(known, scope.counted, true), to: blind, guess: true}, matchPass{from: only(blind, scope.counted, true), to: known, guess: true})
 }
 
@@ -125,7 +125,7 @@ func (l likenesses) uncertain(scope Scope, pairs []pair, closing []*redoubt.Find
 	out := l.mixed(closing, unseen)
 	note := func(s *Sighting) {
 		if s.Finding.Package == "" {
-			out[numberKey(&s.Finding, lengthOf(s.Result))] = true
+			out[numberKey(&s.Finding, outlineOf(s.Result))] = true
 		}
 	}
 	for _, s := range l.came {
@@ -152,7 +152,7 @@ func (l likenesses) mixed(closing []*redoubt.Finding, unseen []*Sighting) map[ma
 		if f.Package != "" {
 			return
 		}
-		key, tells := numberKey(f, l.length(f)), detailLevel(f) > 0
+		key, tells := numberKey(f, l.outline(f)), detailLevel(f) > 0
 		if before, met := told[key]; met && before != tells {
 			out[key] = true
 		}
@@ -215,49 +215,49 @@ func movePasses(scope Scope) []matchPass {
 // whose code nothing is (0). Dependencies have a key of their own. Lines are no
 // part: what is put above another one may have its line. What is muted is counted apart,
 // for a report may leave it out.
-func detailKey(much int, length func(*redoubt.Finding) int) keyFunc {
+func detailKey(much int, of func(*redoubt.Finding) outline) keyFunc {
 	return func(f *redoubt.Finding) (matchKey, bool) {
 		if f.Package != "" || min(detailLevel(f), 1) != much {
 			return matchKey{}, false
 		}
-		return numberKey(f, length(f)), true
+		return numberKey(f, of(f)), true
 	}
 }
 
 // numberKey is what findings share that are told from one another by their number alone.
-func numberKey(f *redoubt.Finding, length int) matchKey {
-	return matchKey{rule: f.RuleName, path: f.Path, length: length, muted: f.State == redoubt.Muted}
+func numberKey(f *redoubt.Finding, seen outline) matchKey {
+	return matchKey{rule: f.RuleName, path: f.Path, seen: seen, muted: f.State == redoubt.Muted}
 }
 
 func (p *planner) likenesses(unseen []*Sighting) likenesses {
 	owned := func(id redoubt.Identity) bool { return p.lineages.of(id) != 0 }
-	return likenesses{stands: p.ruleStands, length: p.lengths(unseen), owned: owned, came: p.came}
+	return likenesses{stands: p.ruleStands, outline: p.outlines(unseen), owned: owned, came: p.came}
 }
 
-// lengths returns how long the matches are that a scan sees first and those that it would
-// close. Of one whose length is not at hand it is -1, as of nothing that is seen.
-func (p *planner) lengths(unseen []*Sighting) func(*redoubt.Finding) int {
-	var told map[*redoubt.Finding]int
-	return func(f *redoubt.Finding) int {
+// outlines returns the outlines of the matches that a scan sees first and of those that it
+// would close. What is not at hand has one that nothing has which is seen.
+func (p *planner) outlines(unseen []*Sighting) func(*redoubt.Finding) outline {
+	var told map[*redoubt.Finding]outline
+	return func(f *redoubt.Finding) outline {
 		if told == nil { // mostly nobody asks
-			told = make(map[*redoubt.Finding]int, len(unseen))
+			told = make(map[*redoubt.Finding]outline, len(unseen))
 			for _, s := range unseen {
-				told[&s.Finding] = lengthOf(s.Result)
+				told[&s.Finding] = outlineOf(s.Result)
 			}
 		}
-		n, known := told[f]
+		out, known := told[f]
 		if known {
-			return n
+			return out
 		}
-		n = -1
+		out = outline{length: -1}
 		if body, read := p.bodies[f.ID]; read {
 			var err error
-			if n, err = storedLength(body); err != nil {
+			if out, err = storedOutline(f, body); err != nil {
 				p.err = fmt.Errorf("the body of finding %d: %w", f.ID, err)
 			}
 		}
-		told[f] = n
-		return n
+		told[f] = out
+		return out
 	}
 }
 

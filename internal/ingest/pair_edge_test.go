@@ -72,7 +72,7 @@ func TestPairUp(t *testing.T) {
 			unseen = append(unseen, &Sighting{Result: &redoubt.Result{Location: redoubt.Location{Line: 1, EndLine: 1, Column: 1, EndColumn: 1 + f.Line/100}}, Finding: f})
 		}
 		like := likenesses{
-			stands: func(*redoubt.Finding) bool { return c.stands }, length: func(f *redoubt.Finding) int { return f.Line / 100 },
+			stands: func(*redoubt.Finding) bool { return c.stands }, outline: func(f *redoubt.Finding) outline { return outline{length: f.Line / 100} },
 			owned: func(redoubt.Identity) bool { return false },
 		}
 		pairs, left, alone := pairUp(c.scope, like, rows, unseen)

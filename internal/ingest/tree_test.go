@@ -21,6 +21,14 @@ type item struct {
 	version int // of a package
 }
 
+// message is that of an item whose code need not be told.
+func (it item) message() string {
+	if it.code == "y" {
+		return "n"
+	}
+	return "m"
+}
+
 // column tells apart what may be in one line.
 func (it item) column() int { return 2*it.style + int(it.code[0]-'w') }
 
@@ -102,7 +110,7 @@ func (tr *tree) results(telling int) (out []redoubt.Result) {
 			r.CodeHash, r.PatternHash = it.code, tr.pattern
 			count[key]++
 			if it.style == 7 {
-				r.Message, r.Location.EndLine, r.Location.EndColumn = "m", it.line, it.column()+map[string]int{"x": 4}[it.code]
+				r.Message, r.Location.EndLine, r.Location.EndColumn = it.message(), it.line, it.column()+map[string]int{"x": 4}[it.code]
 			}
 			if telling > tellsAll {
 				r.PatternHash = ""
@@ -115,7 +123,7 @@ func (tr *tree) results(telling int) (out []redoubt.Result) {
 		case 3:
 			r.Code = it.code
 		case 4:
-			r.Message, r.Location.EndLine, r.Location.EndColumn = "m", it.line, it.column()+map[string]int{"x": 4, "y": 5}[it.code]
+			r.Message, r.Location.EndLine, r.Location.EndColumn = it.message(), it.line, it.column()+map[string]int{"x": 4, "y": 5}[it.code]
 		case 5:
 			r.Secret = &redoubt.SecretMatch{}
 			if it.code == "x" {

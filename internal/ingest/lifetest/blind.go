@@ -48,7 +48,7 @@ func (m *Model) continueBlind(s *Stream, u Upload, seen map[string]Sighting, ord
 
 // number: alike but for what is told of their code.
 func (s Sighting) number(other Sighting) bool {
-	return place(s, other) && s.Package+other.Package == "" && s.Length == other.Length && s.State == other.State
+	return place(s, other) && s.Package+other.Package == "" && s.Length == other.Length && s.Message == other.Message && s.State == other.State
 }
 
 // counted: the last scan that looked there saw it, and what is like it, in as much of the
@@ -58,8 +58,8 @@ func (f *Finding) counted(u Upload) bool {
 }
 
 // standing is what a stream has of what is alike and was seen in as much of the file,
-// unless one as long was seen there that is known by its code and that the report does
-// not tell so. What is muted is counted apart.
+// unless one like it was seen there that is known by its code and that the report does not
+// tell so. What is muted is counted apart.
 func standing(s *Stream, seen map[string]Sighting, like Sighting, u Upload) (list []*Finding) {
 	for id, one := range seen { // told by its code, and not counted there
 		was := slices.IndexFunc(s.Findings, func(f *Finding) bool { return f.Identity == id })
@@ -71,7 +71,7 @@ func standing(s *Stream, seen map[string]Sighting, like Sighting, u Upload) (lis
 		if !alive(f) || f.Package != "" || !place(f.Sighting, like) || f.Coverage == "missed" || f.State != like.State {
 			continue
 		}
-		if _, reported := seen[f.Identity]; f.Code != "" && !reported && f.Length == like.Length {
+		if _, reported := seen[f.Identity]; f.Code != "" && !reported && f.number(like) {
 			return nil
 		}
 		if f.Alike == like.Alike {

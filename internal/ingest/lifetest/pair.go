@@ -137,8 +137,7 @@ func ways(u Upload) (out []way) {
 	pass(false, func(a, b Sighting) bool { return place(a, b) && a.Package != "" && a.Package == b.Package })
 	guess := func(told, silent func(old, now Sighting) Sighting) {
 		out = append(out, way{false, true, func(a, b Sighting) bool {
-			return place(a, b) && a.Package+b.Package == "" && told(a, b).Tells > 0 && silent(a, b).Tells == 0 && a.Length == b.Length &&
-				a.State == b.State && a.Coverage == "" && a.ByFull == u.Full
+			return a.number(b) && told(a, b).Tells > 0 && silent(a, b).Tells == 0 && a.Coverage == "" && a.ByFull == u.Full
 		}})
 	}
 	old, now := func(a, _ Sighting) Sighting { return a }, func(_, b Sighting) Sighting { return b }

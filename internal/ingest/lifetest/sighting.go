@@ -12,6 +12,7 @@ import (
 // Sighting is what a report tells of a finding.
 type Sighting struct {
 	Rule, Path, Code, Pattern, Package, Edges string
+	Message                                   string // of a secret none
 	Alike                                     string // what it shares with those like it, where nothing of its code is told
 
 	Line, Length int // length is 0 where it is in several lines, or not told
@@ -86,6 +87,9 @@ func see(r redoubt.Result) Sighting {
 	s := Sighting{Rule: r.Rule.Name, Path: r.Path, Line: r.Location.Line, Length: length(r), State: redoubt.Unresolved, Code: r.Code, Pattern: r.PatternHash}
 	if r.Muted {
 		s.State = redoubt.Muted
+	}
+	if r.Secret == nil {
+		s.Message = r.Message
 	}
 	switch {
 	case r.Secret != nil:
