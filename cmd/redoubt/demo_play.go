@@ -102,10 +102,8 @@ func (p *player) prepare(ctx context.Context, tx *store.Tx) error {
 		if err != nil {
 			return inFile(name, err)
 		}
-		for _, r := range rules {
-			if _, err := serveRule(ctx, tx, r, store.Serving{Checked: true}); err != nil {
-				return err
-			}
+		if _, err := serveRules(ctx, tx, rules, store.Serving{Checked: true}); err != nil {
+			return err
 		}
 	}
 	return nil

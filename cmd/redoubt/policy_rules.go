@@ -81,12 +81,12 @@ func (c policyAddRulesCmd) Run(a *app) error {
 			}
 			policyID = p.ID
 		}
-		for _, r := range set.rules {
-			s, err := serveRule(ctx, tx, r, store.Serving{Checked: checked, Mode: mode, PolicyID: policyID})
-			if err != nil {
-				return "", err
-			}
-			fmt.Fprintf(a.err, "%s: %s, version %d\n", r.ID, s.Mode, s.Version)
+		served, err := serveRules(ctx, tx, set.rules, store.Serving{Checked: checked, Mode: mode, PolicyID: policyID})
+		if err != nil {
+			return "", err
+		}
+		for i, r := range set.rules {
+			fmt.Fprintf(a.err, "%s: %s, version %d\n", r.ID, served[i].Mode, served[i].Version)
 		}
 		left := ""
 		if len(set.left) > 0 {
@@ -143,14 +143,18 @@ func unlessRejected(err error) error {
 	return err
 }
 
-// serveRule serves a rule as s says.
-func serveRule(ctx context.Context, tx *store.Tx, r policy.Rule, s store.Serving) (redoubt.ServedRule, error) {
-	content, err := report.ServedRule(r.Text, r.Product)
-	if err != nil {
-		return redoubt.ServedRule{}, err
+// serveRules serves rules, each as s says.
+func serveRules(ctx context.Context, tx *store.Tx, rules []policy.Rule, s store.Serving) ([]redoubt.ServedRule, error) {
+	list := make([]store.Serving, len(rules))
+	for i, r := range rules {
+		content, err := report.ServedRule(r.Text, r.Product)
+		if err != nil {
+			return nil, err
+		}
+		s.Rule, s.Text = content, r.Text
+		list[i] = s
 	}
-	s.Rule, s.Text = content, r.Text
-	return tx.ServeRule(ctx, s)
+	return tx.ServeRules(ctx, list)
 }
 
 type policySetModeCmd struct {

@@ -30,10 +30,6 @@ func addStarterRules(ctx context.Context, tx *store.Tx, mode redoubt.PolicyMode)
 	if err != nil {
 		return 0, err
 	}
-	for _, r := range rules {
-		if _, err := serveRule(ctx, tx, r, store.Serving{Checked: true, Starter: true, Mode: mode}); err != nil {
-			return 0, err
-		}
-	}
-	return len(rules), nil
+	served, err := serveRules(ctx, tx, rules, store.Serving{Checked: true, Starter: true, Mode: mode})
+	return len(served), err
 }

@@ -34,17 +34,21 @@ func (c *call) addPolicyRules(ctx context.Context, in *rulesInput) (*api.AddPoli
 	if err != nil {
 		return nil, inText(err)
 	}
-	out := &api.AddPolicyRulesResponse{Policy: policyOf(p), Rules: make([]api.AddedRule, len(rules))}
+	list := make([]store.Serving, len(rules))
 	for i, r := range rules {
 		content, err := report.ServedRule(r.Text, r.Product)
 		if err != nil {
 			return nil, err
 		}
-		served, err := c.tx.ServeRule(ctx, store.Serving{Rule: content, Text: r.Text, Mode: mode, PolicyID: p.ID})
-		if err != nil {
-			return nil, err
-		}
-		out.Rules[i] = api.AddedRule{ID: decimal(served.ID), Path: r.ID, Mode: served.Mode.String(), Version: int64(served.Version)}
+		list[i] = store.Serving{Rule: content, Text: r.Text, Mode: mode, PolicyID: p.ID}
+	}
+	served, err := c.tx.ServeRules(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.AddPolicyRulesResponse{Policy: policyOf(p), Rules: make([]api.AddedRule, len(rules))}
+	for i, s := range served {
+		out.Rules[i] = api.AddedRule{ID: decimal(s.ID), Path: rules[i].ID, Mode: s.Mode.String(), Version: int64(s.Version)}
 	}
 	return out, nil
 }

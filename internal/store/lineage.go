@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -171,14 +170,11 @@ func (tx *Tx) mergeLineages(ctx context.Context, merges []redoubt.LineageMerge) 
 
 // rehang gives all that hangs on lineages which go to those that stay.
 func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
-	goes, args := make([]int64, len(pairs)), []any{}
-	var table strings.Builder
+	goes := make([]int64, len(pairs))
 	for i, p := range pairs {
 		goes[i] = p[0]
-		fmt.Fprintf(&table, "(CAST($%d AS BIGINT), CAST($%d AS BIGINT)),", len(args)+2, len(args)+3)
-		args = append(args, p[0], p[1])
 	}
-	with := `WITH merged(goes, stays) AS (VALUES ` + strings.TrimSuffix(table.String(), ",") + `) UPDATE `
+	with, args := pairTable("merged(goes, stays)", pairs)
 	in, list := tx.in("lineage_id", 2, goes)
 	findings, err := many(ctx, tx, scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND `+in, list)
 	if err != nil {
@@ -187,7 +183,7 @@ func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 	tx.change(changeFinding, findings...)
 	tx.changeDeleted(changeLineage, goes...)
 	update := func(table, more string, args ...any) error {
-		return tx.write(ctx, with+table+` SET lineage_id = merged.stays`+more+` FROM merged
+		return tx.write(ctx, with+`UPDATE `+table+` SET lineage_id = merged.stays`+more+` FROM merged
 			WHERE `+table+`.deployment_id = $1 AND `+table+`.lineage_id = merged.goes`, args...)
 	}
 	err = update("finding", fmt.Sprintf(", version = $%d", len(args)+2), append(slices.Clip(args), tx.nextVersion())...)

@@ -27,13 +27,13 @@ func (m *projectMerge) mergeHistories(ctx context.Context) error {
 		events[i] = redoubt.FindingEvent{FindingID: m.stays[goes], Kind: redoubt.EventMerged, Detail: string(detail)}
 	}
 	err = inBatches(double, func(part []int64) error {
-		args, table := []any{}, make([]string, len(part))
+		pairs := make([][2]int64, len(part))
 		for i, goes := range part {
-			table[i] = fmt.Sprintf("(CAST($%d AS BIGINT), CAST($%d AS BIGINT))", len(args)+2, len(args)+3)
-			args = append(args, goes, m.stays[goes])
+			pairs[i] = [2]int64{goes, m.stays[goes]}
 		}
+		with, args := pairTable("merged(goes, stays)", pairs)
 		removed := fmt.Sprintf("$%d", len(args)+2)
-		return m.write(ctx, `WITH merged(goes, stays) AS (VALUES `+strings.Join(table, ",")+`) UPDATE finding_event SET finding_id = merged.stays FROM merged
+		return m.write(ctx, with+`UPDATE finding_event SET finding_id = merged.stays FROM merged
 			WHERE finding_event.deployment_id = $1 AND finding_event.finding_id = merged.goes AND finding_event.kind <> `+removed, append(args, string(redoubt.EventRemoved))...)
 	})
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
@@ -137,7 +139,7 @@ func (tx *Tx) addRules(ctx context.Context, contents []ruleContent, rules []*red
 	entries := map[redoubt.IssueType][]policyEntry{}
 	for i, c := range added {
 		known[c.key] = ids[i]
-		entries[c.product] = append(entries[c.product], policyEntry{c.key.name, ids[i], *rules[places[i]]})
+		entries[c.product] = append(entries[c.product], policyEntry{name: c.key.name, ruleID: ids[i], rule: *rules[places[i]]})
 	}
 	for _, product := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
 		if err := tx.enterPolicies(ctx, product, entries[product]); err != nil {
@@ -163,9 +165,10 @@ func (tx *Tx) insertRules(ctx context.Context, contents []ruleContent) ([]int64,
 
 // policyEntry is a rule as it enters a policy.
 type policyEntry struct {
-	name   string
-	ruleID int64
-	rule   redoubt.Rule
+	name     string
+	ruleID   int64
+	rule     redoubt.Rule
+	policyID int64 // that it is to be listed in, where it is not yet
 }
 
 // enterPolicies shows the entries, of which a name's last is the newest, in the
@@ -187,17 +190,20 @@ func (tx *Tx) enterPolicies(ctx context.Context, product redoubt.IssueType, entr
 	if err != nil {
 		return err
 	}
-	var fresh []policyEntry
-	for _, name := range names {
-		if !listed[name] {
-			fresh = append(fresh, newest[name])
-		}
-	}
 	policyID, err := tx.defaultPolicy(ctx, product)
 	if err != nil {
 		return err
 	}
-	return tx.listRules(ctx, policyID, fresh)
+	var fresh []policyEntry
+	for _, name := range names {
+		if !listed[name] {
+			e := newest[name]
+			e.policyID = policyID
+			fresh = append(fresh, e)
+		}
+	}
+	_, err = tx.listRules(ctx, fresh)
+	return err
 }
 
 func (tx *Tx) defaultPolicy(ctx context.Context, product redoubt.IssueType) (int64, error) {
@@ -209,18 +215,19 @@ func (tx *Tx) defaultPolicy(ctx context.Context, product redoubt.IssueType) (int
 	return id, nil
 }
 
-// listRules puts rules into a policy that does not list them yet, not served.
-func (tx *Tx) listRules(ctx context.Context, policyID int64, entries []policyEntry) error {
+// listRules puts rules into policies that do not list them yet, not served, and returns
+// the id that each has there.
+func (tx *Tx) listRules(ctx context.Context, entries []policyEntry) ([]int64, error) {
 	ids, err := tx.newIDs(ctx, seqPolicyRule, len(entries))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows := make([][]any, len(ids))
 	for i, e := range entries {
-		rows[i] = []any{ids[i], policyID, e.name, e.ruleID, int64(max(e.rule.Mode, redoubt.ModeMonitor)), false, tx.now, ""}
+		rows[i] = []any{ids[i], e.policyID, e.name, e.ruleID, int64(max(e.rule.Mode, redoubt.ModeMonitor)), false, tx.now, ""}
 	}
 	tx.change(changePolicyRule, ids...)
-	return tx.insert(ctx, `policy_rule (deployment_id, id, policy_id, rule_name, rule_id, mode, served, last_change_at, last_change_by)`, rows, "")
+	return ids, tx.insert(ctx, `policy_rule (deployment_id, id, policy_id, rule_name, rule_id, mode, served, last_change_at, last_change_by)`, rows, "")
 }
 
 // shownRule is the content that a policy shows under a name.
@@ -247,42 +254,73 @@ func (tx *Tx) renewPolicyRules(ctx context.Context, product redoubt.IssueType, n
 		return nil, err
 	}
 	listed := map[string]bool{}
-	for _, s := range shown {
+	entries, before := make([]policyEntry, len(shown)), make([]redoubt.Rule, len(shown))
+	for i, s := range shown {
 		listed[s.name] = true
-		first, second := newest[s.name], s.rule
+		entries[i], before[i] = newest[s.name], s.rule
 		if reported && s.served {
-			first, second = policyEntry{s.name, s.ruleID, s.rule}, first.rule
+			entries[i], before[i] = policyEntry{name: s.name, ruleID: s.ruleID, rule: s.rule}, newest[s.name].rule
 		}
-		ruleID, err := tx.completedRule(ctx, first, second)
-		if err != nil {
-			return nil, err
-		}
-		if err := tx.write(ctx, `UPDATE policy_rule SET rule_id = $3 WHERE deployment_id = $1 AND id = $2`, s.policyRuleID, ruleID); err != nil {
-			return nil, err
-		}
+	}
+	ids, err := tx.completedRules(ctx, entries, before)
+	if err != nil {
+		return nil, err
+	}
+	pairs := make([][2]int64, len(shown))
+	for i, s := range shown {
+		pairs[i] = [2]int64{s.policyRuleID, ids[i]}
 		tx.change(changePolicyRule, s.policyRuleID)
+	}
+	for part := range slices.Chunk(pairs, blockRows) {
+		with, args := pairTable("shown(place, content)", part)
+		if err := tx.write(ctx, with+`UPDATE policy_rule SET rule_id = shown.content FROM shown
+			WHERE policy_rule.deployment_id = $1 AND policy_rule.id = shown.place`, args...); err != nil {
+			return nil, err
+		}
 	}
 	return listed, nil
 }
 
-// completedRule returns the id of the entry's content with the gaps filled from
-// the content before, which is stored if need be.
-func (tx *Tx) completedRule(ctx context.Context, e policyEntry, before redoubt.Rule) (int64, error) {
-	completed := e.rule.Completed(before)
-	c, own := contentOf(&completed), contentOf(&e.rule)
-	if c.key == own.key {
-		return e.ruleID, nil
+// completedRules returns the ids of the entries' contents, each with the gaps filled
+// from the content before, which is stored if need be.
+func (tx *Tx) completedRules(ctx context.Context, entries []policyEntry, before []redoubt.Rule) ([]int64, error) {
+	contents := make([]ruleContent, len(entries))
+	known := map[ruleKey]int64{}
+	var names []string // of contents that are none of the entries' own
+	for i, e := range entries {
+		completed := e.rule.Completed(before[i])
+		contents[i] = contentOf(&completed)
+		if own := contentOf(&e.rule); own.key == contents[i].key {
+			known[own.key] = e.ruleID
+		} else {
+			names = append(names, own.key.name)
+		}
 	}
-	known, err := tx.ruleIDs(ctx, []string{c.key.name})
-	if err != nil {
-		return 0, err
+	if len(names) > 0 {
+		stored, err := tx.ruleIDs(ctx, names)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(known, stored)
 	}
-	if id, ok := known[c.key]; ok {
-		return id, nil
+	if err := tx.insertMissing(ctx, contents, known); err != nil {
+		return nil, err
 	}
-	ids, err := tx.insertRules(ctx, []ruleContent{c})
-	if err != nil {
-		return 0, err
+	return idsOf(contents, known), nil
+}
+
+// insertMissing stores the contents that known has no id of, and notes their ids there.
+func (tx *Tx) insertMissing(ctx context.Context, contents []ruleContent, known map[ruleKey]int64) error {
+	var missing []ruleContent
+	for _, c := range contents {
+		if _, is := known[c.key]; !is {
+			known[c.key] = 0
+			missing = append(missing, c)
+		}
 	}
-	return ids[0], nil
+	ids, err := tx.insertRules(ctx, missing)
+	for i, id := range ids {
+		known[missing[i].key] = id
+	}
+	return err
 }

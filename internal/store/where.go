@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -32,4 +33,15 @@ func (w *where) in(column string, values any) {
 	condition, arg := w.tx.in(column, len(w.args)+2, values)
 	w.text.WriteString(` AND ` + condition)
 	w.args = append(w.args, arg)
+}
+
+// pairTable is the start of a statement that reads pairs as a table with two columns, as
+// "moved(old, new)", and the pairs as its arguments from $2 on.
+func pairTable(named string, pairs [][2]int64) (with string, args []any) {
+	rows := make([]string, len(pairs))
+	for i, p := range pairs {
+		rows[i] = fmt.Sprintf("(CAST($%d AS BIGINT), CAST($%d AS BIGINT))", len(args)+2, len(args)+3)
+		args = append(args, p[0], p[1])
+	}
+	return `WITH ` + named + ` AS (VALUES ` + strings.Join(rows, ",") + `) `, args
 }

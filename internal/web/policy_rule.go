@@ -183,16 +183,19 @@ func (p *addRulesPage) serve(ctx context.Context, tx *store.Tx, id int64, files 
 		return 0, err
 	}
 	rules, err := policy.Gather(stored.Product, files...)
-	for _, r := range rules {
+	if err != nil {
+		return 0, err
+	}
+	list := make([]store.Serving, len(rules))
+	for i, r := range rules {
 		content, err := report.ServedRule(r.Text, r.Product)
 		if err != nil {
 			return 0, err
 		}
-		if _, err = tx.ServeRule(ctx, store.Serving{Rule: content, Text: r.Text, Mode: mode, PolicyID: id}); err != nil {
-			return 0, err
-		}
+		list[i] = store.Serving{Rule: content, Text: r.Text, Mode: mode, PolicyID: id}
 	}
-	return len(rules), err
+	served, err := tx.ServeRules(ctx, list)
+	return len(served), err
 }
 
 // ruleForm reads the form as it comes: the fields, and the files.

@@ -218,11 +218,11 @@ func (req *request) createPolicy() error {
 		if p, _, err = policy.Save(ctx, tx, p); err != nil {
 			return p, err
 		}
-		for _, r := range rules {
-			if _, err = tx.ServeRule(ctx, store.Serving{Rule: r.Rule, Text: r.Text, Checked: r.Checked, Starter: r.Starter, Mode: r.Mode, PolicyID: p.ID}); err != nil {
-				break
-			}
+		list := make([]store.Serving, len(rules))
+		for i, r := range rules {
+			list[i] = store.Serving{Rule: r.Rule, Text: r.Text, Checked: r.Checked, Starter: r.Starter, Mode: r.Mode, PolicyID: p.ID}
 		}
+		_, err = tx.ServeRules(ctx, list)
 		return p, err
 	})
 }

@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"sync/atomic"
+	"testing"
+)
+
+// CountStatements counts from now on the statements that change the SQLite database; a
+// text that is prepared to be written by repeatedly counts once.
+func (s *Store) CountStatements(t testing.TB) func() int {
+	t.Helper()
+	var number int
+	var name, path string
+	if err := s.engine.read.QueryRowContext(t.Context(), `PRAGMA database_list`).Scan(&number, &name, &path); err != nil {
+		t.Fatal(err)
+	}
+	c := &counting{driver: s.engine.write.Driver(), source: "file:" + path + "?_txlock=immediate"}
+	if err := s.engine.write.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.engine.write = sql.OpenDB(c)
+	s.engine.write.SetMaxOpenConns(1)
+	return func() int { return int(c.n.Load()) }
+}
+
+// counting makes connections whose statements it counts.
+type counting struct {
+	driver driver.Driver
+	source string
+	n      atomic.Int64
+}
+
+// Driver implements driver.Connector.
+func (c *counting) Driver() driver.Driver { return c.driver }
+
+// Connect implements driver.Connector.
+func (c *counting) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.driver.Open(c.source)
+	if err != nil {
+		return nil, err
+	}
+	return countedConn{conn.(sqlConn), &c.n}, nil
+}
+
+// sqlConn is what database/sql uses of a connection.
+type sqlConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+}
+
+type countedConn struct {
+	sqlConn
+	n *atomic.Int64
+}
+
+// PrepareContext implements driver.ConnPrepareContext.
+func (c countedConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	c.n.Add(1)
+	return c.sqlConn.PrepareContext(ctx, query)
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c countedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	c.n.Add(1)
+	return c.sqlConn.ExecContext(ctx, query, args)
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c countedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	c.n.Add(1)
+	return c.sqlConn.QueryContext(ctx, query, args)
+}
