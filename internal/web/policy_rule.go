@@ -166,6 +166,9 @@ func (req *request) addRules() error {
 		status, p.Faults = http.StatusRequestEntityTooLarge, []redoubt.FieldError{{Location: "files", Message: "have more than 4 MiB together: hand them in one after the other, or by redoubt policy add-rules"}}
 	case errors.As(err, &invalid):
 		p.Faults = invalid.Fields
+	case errors.Is(err, redoubt.ErrConflict):
+		said, _ := sayable(err)
+		status, p.Faults = http.StatusConflict, []redoubt.FieldError{{Location: "rules", Message: said}}
 	default:
 		return err
 	}

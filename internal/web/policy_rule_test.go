@@ -87,6 +87,27 @@ func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 	}
 }
 
+// TestARuleThatClashesIsNamed: an id that is served as a rule for another product is said,
+// with the policy that has it, and what was typed stays.
+func TestARuleThatClashesIsNamed(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	typed := strings.Replace(ownRule, "  pattern:", "  metadata: {product: secrets, note: a-note}\n  pattern:", 1)
+	if a := s.hand("/policies/"+policyOf(s, "code")+"/add-rules", map[string]string{"text": ownRule}, nil); a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%s\n%s", a.Status, a.text)
+	}
+	secrets := "/policies/" + policyOf(s, "secrets")
+	fine := strings.ReplaceAll(typed, "own", "fine")
+	a := s.hand(secrets+"/add-rules", map[string]string{"mode": "comment", "text": fine + strings.TrimPrefix(typed, "rules:\n")}, nil)
+	if a.StatusCode != http.StatusConflict {
+		t.Errorf("a clash: %s", a.Status)
+	}
+	says(t, html.UnescapeString(a.text), "Nothing was taken", "the policy code has own as a rule for another product; remove it there first<", "note: a-note", `value="comment" selected`)
+	if page := s.page(secrets); strings.Contains(page, ">fine</a>") {
+		t.Error("the rule before it was taken")
+	}
+}
+
 // TestAllFaultsOfRulesAreTold: of files with faults nothing is taken, and each fault is said
 // with its file; what was typed stays.
 func TestAllFaultsOfRulesAreTold(t *testing.T) {
