@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,6 +154,71 @@ func TestTheBuiltInRunnerOfADeletedDeploymentEnds(t *testing.T) {
 	}
 	stop()
 	<-running[stays.ID].ended
+}
+
+// TestARunnerThatGetsAnotherTokenKeepsItsRepositories: it is stopped, and started again in its folder
+// with the new one, before the old one is revoked. Nothing is fetched anew.
+func TestARunnerThatGetsAnotherTokenKeepsItsRepositories(t *testing.T) {
+	dir, kept := t.TempDir(), ""
+	asked := make(chan string, 100)
+	var revoked atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if token := r.Header.Get("Authorization"); token == "Bearer old" && revoked.Load() {
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprintf(w, `{"status":401,"code":%q}`, api.CodeUnauthenticated)
+		} else {
+			select {
+			case asked <- token:
+			default:
+			}
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}))
+	defer server.Close()
+	work := func(token string, until func() error) error {
+		t.Helper()
+		r, err := runner.New(t.Context(), runner.Config{Client: &api.Client{BaseURL: server.URL, Token: token, Retries: -1}, Dir: dir, Path: os.Getenv("PATH"), Isolation: runner.IsolateNever, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept == "" {
+			kept = filepath.Join(dir, "cache", "x.git")
+			err = os.MkdirAll(kept, 0o700)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		done := make(chan error, 1)
+		go func() { done <- runAll(ctx, []*runner.Runner{r}) }()
+		if until != nil {
+			err = errors.Join(err, until())
+			stop()
+		}
+		return errors.Join(err, <-done, r.Close())
+	}
+	for _, token := range []string{"old", "new"} {
+		err := work(token, func() error {
+			select {
+			case by := <-asked:
+				if by != "Bearer "+token {
+					return fmt.Errorf("asked by %s", by)
+				}
+				return nil
+			case <-time.After(waitAtMost):
+				return errors.New("it asked nobody")
+			}
+		})
+		for len(asked) > 0 {
+			<-asked
+		}
+		if _, gone := os.Stat(kept); err != nil || gone != nil {
+			t.Fatalf("with the %s token: %v, %v", token, err, gone)
+		}
+		revoked.Store(true)
+	}
+	err := work("old", nil)
+	if _, gone := os.Stat(kept); !errors.Is(err, runner.ErrToken) || !errors.Is(gone, os.ErrNotExist) {
+		t.Errorf("with the one that was revoked: %v, %v", err, gone)
+	}
 }
 
 // TestARunnerWhoseTokenIsGoneKeepsNoRepository, and one that the server only turns away does.
