@@ -44,9 +44,25 @@ func TestDistribution(t *testing.T) {
 		}
 	}
 	same(t, "tables that are spread", len(spread), len(store.TenantTables)-len(store.SharedTables)+2)
+	same(t, "tables of tenants that are not spread", unspread(t, s), []string{})
+	if err := s.ExecRaw(t.Context(), `CREATE TABLE of_a_later_migration (deployment_id BIGINT NOT NULL PRIMARY KEY)`); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "once there is another, which nobody listed", unspread(t, s), []string{"of_a_later_migration"})
 	for table, key := range map[string]string{"user_role": "user_id", "deployment": "slug"} {
 		if err := s.ExecRaw(t.Context(), `SELECT create_distributed_table('`+table+`', '`+key+`')`); err == nil {
 			t.Errorf("the function spreads %s by %s", table, key)
 		}
 	}
+}
+
+// unspread are the tables with rows of a deployment that neither lie with it nor are known to be
+// what all share.
+func unspread(t *testing.T, s *store.Store) []string {
+	t.Helper()
+	list := lines(t, s, `SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'deployment_id'
+		AND table_name NOT IN (SELECT name FROM spread) ORDER BY table_name`)
+	return slices.DeleteFunc(list, func(table string) bool {
+		return slices.Contains(store.SharedTables, table) || slices.Contains(global, table)
+	})
 }
