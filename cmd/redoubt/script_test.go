@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 //
 //	ready FILE       wait for a server's ready file, and set URL, TOKEN, SLUG and ID from it
 //	api METHOD PATH [BODY]   ask the server as $TOKEN; the answer is standard output, its status the first line
+//	id-from FILE PATTERN NAME   set NAME to the id in front of what a pattern fits, of a table
 //	token-from FILE  set TOKEN to the text of a file
 //	setup NAME PASSWORD   make an admin with the setup link of the ready file
 //	sign-in          sign in with the link of the ready file
@@ -34,25 +36,48 @@ func TestMain(m *testing.M) {
 //	git-host FOLDER  have a host of git at $HOST, which has the files of a folder as acme/payments.git
 //	eventually-made   list the tickets until none is requested any more
 //	eventually-401   ask until the token is refused, for a second at most
+//
+// and the condition [semgrep]: the real one is in $SEMGREP_FOLDER.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_PROXY", "127.0.0.1")
 			env.Values["tracker"] = &tracker{}
+			env.Setenv("SEMGREP_FOLDER", filepath.Dir(os.Getenv("REDOUBT_TEST_SEMGREP")))
 			checkout, err := filepath.Abs("../..")
 			env.Setenv("CHECKOUT", checkout)
 			return err
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "semgrep" {
+				return false, fmt.Errorf("no condition is called %s", name)
+			}
+			return os.Getenv("REDOUBT_TEST_SEMGREP") != "", nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ready": readyScript, "api": apiScript, "eventually-401": refusedScript, "setup": setupScript, "sign-in": signInScript, "sign-in-as": signInAsScript, "let-in": letInScript,
-			"tracker": trackerScript, "git-host": gitHostScript, "eventually-made": madeScript,
+			"tracker": trackerScript, "git-host": gitHostScript, "eventually-made": madeScript, "id-from": idScript,
 
 			"token-from": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Setenv("TOKEN", strings.TrimSpace(ts.ReadFile(args[0])))
 			},
 		},
 	})
+}
+
+// idScript takes the id of the first line of a table that a pattern fits, behind the id, for a variable.
+func idScript(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: id-from FILE PATTERN VARIABLE")
+	}
+	row, err := regexp.Compile(`(?m)^([0-9]+) +` + args[1])
+	ts.Check(err)
+	found := row.FindStringSubmatch(ts.ReadFile(args[0]))
+	if found == nil {
+		ts.Fatalf("no line is %s", args[1])
+	}
+	ts.Setenv(args[2], found[1])
 }
 
 func readyScript(ts *testscript.TestScript, neg bool, args []string) {
