@@ -33,10 +33,12 @@ type Mentioned struct {
 
 // Bounds of comments.
 const (
-	MaxCommentsOf     = 500 // of one finding, withdrawn ones counted
-	MaxCommentsOfOne  = 300 // of one person in 24 hours, or of who writes as no user
-	MaxMentions       = 20  // people that one comment names; further names are text
-	maxMentionedNames = 100 // that are looked up
+	MaxCommentsOf    = 500 // of one finding, withdrawn ones counted
+	MaxCommentsOfOne = 300 // of one person in 24 hours, or of one token that is no user's
+	MaxMentions      = 20  // people that one comment names; further names are text
+	// maxMentionEnds is how many characters at the end of a name are tried one by one as what
+	// ends a sentence.
+	maxMentionEnds = 3
 )
 
 // CommentText is what somebody writes about a finding, without what terminals would obey. One
@@ -71,13 +73,13 @@ func Mentions(text string, known func(name string) bool) (found []Mention) {
 	return found
 }
 
-// MentionedNames are the names that a text may mean, each once: those of a comment are looked
-// up, so there is a bound.
+// MentionedNames are the names that a text may mean, each once: six at most of each @, so
+// that of a comment a few thousand are looked up, at once.
 func MentionedNames(text string) (names []string) {
 	seen := map[string]bool{}
 	for _, at := range mentionPattern.FindAllStringIndex(text, -1) {
 		for _, name := range mentionedNames(text, at) {
-			if !seen[name] && len(names) < maxMentionedNames {
+			if !seen[name] {
 				seen[name], names = true, append(names, name)
 			}
 		}
@@ -86,14 +88,22 @@ func MentionedNames(text string) (names []string) {
 }
 
 // mentionedNames are what a match may mean, the longest first: it may end with what ends a
-// sentence.
+// sentence. Of a long end its points are tried as one, and all of it.
 func mentionedNames(text string, at []int) (names []string) {
 	if before, _ := utf8.DecodeLastRuneInString(text[:at[0]]); unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune("._@+-/", before) && before != 0 {
 		return nil
 	}
-	for name := strings.ToLower(text[at[0]+1 : at[1]]); ; name = name[:len(name)-1] {
-		if names = append(names, name); !strings.ContainsRune("._@+-", rune(name[len(name)-1])) {
-			return names
+	whole := strings.ToLower(text[at[0]+1 : at[1]])
+	least := strings.TrimRight(whole, "._@+-")
+	for n := range maxMentionEnds + 1 {
+		if end := len(whole) - n; end >= len(least) {
+			names = append(names, whole[:end])
 		}
 	}
+	for _, name := range []string{strings.TrimRight(whole, "."), least} {
+		if len(name) < len(names[len(names)-1]) {
+			names = append(names, name)
+		}
+	}
+	return names
 }

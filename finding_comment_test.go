@@ -2,6 +2,7 @@ package redoubt_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,12 @@ import (
 
 // TestMentions is a table of texts and whom they name.
 func TestMentions(t *testing.T) {
-	people := []string{"ana", "ben", "ana.lee", "eve@example.com"}
+	people := []string{"ana", "ben", "ana.lee", "eve@example.com", "low_"}
+	spam := "@x" + strings.Repeat(".", 98)
+	var many strings.Builder
+	for many.Len() < redoubt.MaxNote-8 {
+		fmt.Fprintf(&many, "@%x.... ", many.Len())
+	}
 	known := func(name string) bool { return slices.Contains(people, name) }
 	for text, want := range map[string][]string{
 		"":                            nil,
@@ -30,6 +36,11 @@ func TestMentions(t *testing.T) {
 		"@@ana":                       nil,
 		"@ana@ben":                    nil,
 		"@nobody @ana...":             {"ana"},
+		"@ana.....................":   {"ana"},
+		"@ana.lee_-_-_-_-_-":          {"ana.lee"},
+		"@low_........":               {"low_"},
+		spam + " @ana":                {"ana"},
+		many.String() + "@ben":        {"ben"},
 		"line\n@ana\tx":               {"ana"},
 		"@":                           nil,
 		"@" + strings.Repeat("a", 99): nil,
@@ -53,12 +64,10 @@ func TestMentions(t *testing.T) {
 	if n := len(redoubt.MentionedNames(strings.Repeat("@ana. @ben_. ", 200))); n != 5 { // ana. and ana; ben_., ben_ and ben
 		t.Errorf("%d names are looked up of two", n)
 	}
-	var many strings.Builder
-	for i := range 1000 {
-		many.WriteString("@a" + strings.Repeat("b", i%90) + string(rune('a'+i/90)) + " ")
-	}
-	if n := len(redoubt.MentionedNames(many.String())); n != 100 {
-		t.Errorf("%d names are looked up", n)
+	for name, text := range map[string]string{"one long end": spam, "many": many.String(), "short ones": strings.Repeat("@a. @b_ @c- ", 250)} {
+		if n, most := len(redoubt.MentionedNames(text)), 6*strings.Count(text, "@"); n > most || n > 2500 {
+			t.Errorf("%s: %d names are looked up of %d bytes", name, n, len(text))
+		}
 	}
 }
 
