@@ -50,7 +50,7 @@ type ExceptionRequest struct {
 // Bounds of requests for exceptions.
 const (
 	MaxRequestFindings   = 100 // of one request
-	MaxOpenRequestsOfOne = 50  // of one person, or of who asks as no user
+	MaxOpenRequestsOfOne = 50  // of one person, here or at a host, or of one token that is no user's
 	MaxOpenRequests      = 500 // of a deployment
 	MaxDecidedRequests   = 10_000
 )

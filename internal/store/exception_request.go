@@ -338,13 +338,24 @@ func (tx *Tx) FindingsOfRequests(ctx context.Context, list []redoubt.ExceptionRe
 	return tx.FindingsOfLineages(ctx, lineages)
 }
 
-// OpenRequestCounts counts the requests of a user, 0 being those of no user, that are open
-// or, of a person, were withdrawn in the last day, so that asking and withdrawing comes to an
-// end; and all that are open.
+// OpenRequestCounts counts the requests of a user, or where that is 0 those of the actor, that
+// are open or, of a user, were withdrawn in the last day, so that asking and withdrawing comes
+// to an end; and all that are open. Whoever the host calls otherwise meanwhile is the same.
 func (tx *Tx) OpenRequestCounts(ctx context.Context, askerID int64) (own, all int, err error) {
-	_, err = one(ctx, tx, func(r row) (struct{}, error) { return struct{}{}, r.Scan(&own, &all) },
-		`SELECT COUNT(CASE WHEN asker_id = $3 THEN 1 END), COUNT(CASE WHEN state = $2 THEN 1 END) FROM exception_request
-			WHERE deployment_id = $1 AND (state = $2 OR state = $4 AND asker_id = $3 AND asker_id > 0 AND decided_at > $5)`,
+	err = each(ctx, tx, func(r row) error {
+		var asker int64
+		var by redoubt.Actor
+		var state redoubt.ExceptionRequestState
+		err := r.Scan(&asker, decoded(&by), &state)
+		if asker == askerID && (askerID != 0 || by.Kind == tx.actor.Kind && by.ID == tx.actor.ID) {
+			own++
+		}
+		if state == redoubt.RequestOpen {
+			all++
+		}
+		return err
+	}, `SELECT asker_id, asked_by_json, state FROM exception_request
+		WHERE deployment_id = $1 AND (state = $2 OR state = $4 AND asker_id = $3 AND asker_id > 0 AND decided_at > $5)`,
 		int64(redoubt.RequestOpen), askerID, int64(redoubt.RequestWithdrawn), tx.now.AddDate(0, 0, -1))
 	return own, all, err
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -229,6 +230,30 @@ func TestExceptionRequestsAreBounded(t *testing.T) {
 			t.Errorf("one too many: %v", err)
 		}
 		d.request(d.wishes(2, last).ID)
+	})
+}
+
+// Who is no user has bounds of their own, by the account at the host, whatever it is called
+// there by now and wherever they reply.
+func TestStrangersAreBoundedEach(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		f := d.findings(d.project("acme/app"), redoubt.MaxOpenRequestsOfOne+2, nil)
+		ask := func(by redoubt.Actor, of redoubt.FindingWrite) error {
+			findings := d.written([]redoubt.FindingWrite{of})
+			return s.Update(t.Context(), d.id, by, func(ctx context.Context, tx *store.Tx) error {
+				_, err := triage.Ask(ctx, tx, redoubt.ExceptionRequest{Reason: "only tests", TriageReason: redoubt.AcceptableRisk}, findings)
+				return err
+			})
+		}
+		for i := range redoubt.MaxOpenRequestsOfOne {
+			d.check(ask(redoubt.Actor{Kind: "collaborator", ID: "1:7", Name: "bob at git.example", Via: fmt.Sprint("acme/app#", i)}, f[i]))
+		}
+		if err := ask(redoubt.Actor{Kind: "collaborator", ID: "1:7", Name: "robert at git.example"}, f[len(f)-1]); !errors.Is(err, redoubt.ErrConflict) {
+			t.Errorf("one too many: %v", err)
+		}
+		d.check(ask(redoubt.Actor{Kind: "collaborator", ID: "1:8", Name: "bob at git.example"}, f[len(f)-1]))
+		d.check(ask(redoubt.Actor{Kind: "token", ID: "1:7"}, f[len(f)-2]))
 	})
 }
 

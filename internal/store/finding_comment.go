@@ -154,12 +154,12 @@ func (tx *Tx) readMentions(ctx context.Context, list []redoubt.FindingComment) e
 }
 
 // CommentCounts counts the comments on a lineage, withdrawn ones too, and what a user wrote in
-// the last day in the deployment, 0 being those of no user.
+// the last day in the deployment, 0 being the actor.
 func (tx *Tx) CommentCounts(ctx context.Context, lineageID, authorID int64) (ofFinding, ofAuthor int, err error) {
 	_, err = one(ctx, tx, func(r row) (struct{}, error) { return struct{}{}, r.Scan(&ofFinding, &ofAuthor) },
 		`SELECT (SELECT COUNT(*) FROM finding_comment WHERE deployment_id = $1 AND lineage_id = $2),
-			(SELECT COUNT(*) FROM finding_comment WHERE deployment_id = $1 AND author_id = $3 AND written_at > $4)`,
-		lineageID, authorID, tx.now.AddDate(0, 0, -1))
+			(SELECT COUNT(*) FROM finding_comment WHERE deployment_id = $1 AND author_id = $3 AND written_at > $4 AND (author_id > 0 OR written_by_json = $5))`,
+		lineageID, authorID, tx.now.AddDate(0, 0, -1), encoded(tx.actor))
 	return ofFinding, ofAuthor, err
 }
 

@@ -17,8 +17,8 @@ type RequestStore interface {
 	LineagesStillOpen(ctx context.Context, ids []int64) ([]int64, error)
 	// OpenExceptionRequests finds the open request about each of some lineages, by lineage.
 	OpenExceptionRequests(ctx context.Context, lineages []int64) (map[int64]int64, error)
-	// OpenRequestCounts counts the requests of a user that wait or were withdrawn lately, and
-	// all that wait.
+	// OpenRequestCounts counts the requests of a user that wait or were withdrawn lately, 0
+	// being the actor, and all that wait.
 	OpenRequestCounts(ctx context.Context, askerID int64) (own, all int, err error)
 	// ExceptionRequest finds one by its id; an unknown one is redoubt.ErrNotFound.
 	ExceptionRequest(ctx context.Context, id int64) (redoubt.ExceptionRequest, error)
