@@ -51,9 +51,14 @@ func (req *request) addComment() error {
 	if err != nil {
 		return err
 	}
-	return req.changeComments(form.Get("back"), commentForm{Text: form.Get("text")}, func(ctx context.Context, tx *store.Tx, f redoubt.Finding) error {
-		_, err := triage.Comment(ctx, tx, f, form.Get("text"), req.viewer.UserID)
-		return err
+	return req.changeComments(form.Get("back"), commentForm{Text: form.Get("text")}, func(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
+		if redoubt.StatusOf(o.State, o.Lineage.Triage.State) == 0 { // it was removed: nobody would look
+			return redoubt.ErrNotFound
+		}
+		return sendOnce(ctx, tx, form.Get("once"), func() error {
+			_, err := triage.Comment(ctx, tx, o.Finding, form.Get("text"), req.viewer.UserID)
+			return err
+		})
 	})
 }
 
@@ -67,28 +72,25 @@ func (req *request) withdrawComment() error {
 	if err != nil {
 		return redoubt.ErrNotFound
 	}
-	return req.changeComments(form.Get("back"), commentForm{}, func(ctx context.Context, tx *store.Tx, f redoubt.Finding) error {
-		_, err := triage.WithdrawComment(ctx, tx, f, id, req.viewer.UserID, req.viewer.Role >= redoubt.RoleAdmin)
+	return req.changeComments(form.Get("back"), commentForm{}, func(ctx context.Context, tx *store.Tx, o store.Occurrence) error { // of one that was removed too
+		_, err := triage.WithdrawComment(ctx, tx, o.Finding, id, req.viewer.UserID, req.viewer.Role >= redoubt.RoleAdmin)
 		return err
 	})
 }
 
 // changeComments does something to the comments on the finding that the path names. What will
 // not do is shown on the finding's page, with what was typed.
-func (req *request) changeComments(back string, typed commentForm, change func(context.Context, *store.Tx, redoubt.Finding) error) error {
+func (req *request) changeComments(back string, typed commentForm, change func(context.Context, *store.Tx, store.Occurrence) error) error {
 	id, err := req.id()
 	if err != nil {
 		return err
 	}
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		o, err := tx.Finding(ctx, id)
-		if err == nil && redoubt.StatusOf(o.State, o.Lineage.Triage.State) == 0 {
-			err = redoubt.ErrNotFound
-		}
 		if err != nil {
 			return err
 		}
-		return change(ctx, tx, o.Finding)
+		return change(ctx, tx, o)
 	})
 	if status, why, is := refusal(err); is {
 		typed.Fault = why

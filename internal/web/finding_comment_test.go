@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -86,6 +87,78 @@ func TestCommentsOnThePages(t *testing.T) {
 	if got := s.audited("finding_comment."); strings.Join(got, " ") != "finding_comment.create by user:ada finding_comment.create by user:ada finding_comment.withdraw by user:ada finding_comment.withdraw by user:bob" {
 		t.Errorf("in the audit log: %q", got)
 	}
+}
+
+// A form that is sent twice, by a double click or a reload, is one comment; another form, or
+// that of somebody else, is another.
+func TestACommentIsSentOnce(t *testing.T) {
+	s := demoSite(t)
+	s.person("ben", "Ben Okri")
+	own := "/findings/" + firstFinding(s)
+	s.as(redoubt.RoleViewer)
+	onceOf := func() string {
+		_, after, _ := strings.Cut(s.page(own), `name="once" value="`)
+		text, _, _ := strings.Cut(after, `"`)
+		return text
+	}
+	first, second := onceOf(), onceOf()
+	if first == "" || first == second {
+		t.Fatalf("forms are named %q and %q", first, second)
+	}
+	send := func(once, text string, want int) {
+		t.Helper()
+		if a := s.post(own+"/comments", url.Values{"text": {text}, "once": {once}}); a.StatusCode != want {
+			t.Errorf("%q: %s", text, a.Status)
+		}
+	}
+	send(first, " ", http.StatusBadRequest) // is not taken, and may be mended
+	send(first, "the same", http.StatusSeeOther)
+	send(first, "the same", http.StatusSeeOther)
+	send(second, "another", http.StatusSeeOther)
+	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: redoubt.RoleViewer, Deployment: s.org}
+	send(first, "of bob", http.StatusSeeOther)
+	page := s.page(own)
+	for text, want := range map[string]int{"the same": 1, "another": 1, "of bob": 1} {
+		if n := strings.Count(page, `<p class="said">`+text+`</p>`); n != want {
+			t.Errorf("%q is there %d times", text, n)
+		}
+	}
+}
+
+// A comment on a finding that no list has any more is withdrawn on its page, and none is added.
+func TestACommentOnARemovedFindingIsWithdrawn(t *testing.T) {
+	s := demoSite(t)
+	finding := firstFinding(s)
+	own := "/findings/" + finding
+	s.as(redoubt.RoleViewer)
+	s.post(own+"/comments", url.Values{"text": {"it goes"}})
+	id, err := strconv.ParseInt(finding, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		o, err := tx.Finding(ctx, id)
+		if err != nil {
+			return err
+		}
+		o.State = redoubt.StateRemoved
+		return tx.UpdateFindings(ctx, []redoubt.FindingWrite{{Finding: o.Finding, Body: o.Body}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := s.page(own)
+	says(t, page, "it goes", ">Withdraw</button>")
+	lacks(t, page, ">Comment</button>")
+	if a := s.post(own+"/comments", url.Values{"text": {"more"}}); a.StatusCode != http.StatusNotFound {
+		t.Errorf("commenting: %s", a.Status)
+	}
+	if a := s.post(own+"/comments/"+lastComment(s, own)+"/withdraw", nil); a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("withdrawing: %s %s", a.Status, a.text)
+	}
+	page = s.page(own)
+	says(t, page, "Comment, withdrawn since")
+	lacks(t, page, "it goes")
 }
 
 // firstComment is the newest comment that mentions a user.

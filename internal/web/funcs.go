@@ -16,6 +16,7 @@ func (p *Pages) funcs() template.FuncMap {
 	return template.FuncMap{
 		"asset":     func(name string) string { return p.assets.address[name] },
 		"count":     count,
+		"once":      onceText,
 		"safeURL":   safeURL,
 		"iso":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"utc":       func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
