@@ -9,3 +9,7 @@ const (
 	// as count=100, at="sastFindings.findings".
 	FindingsHeader = "Redoubt-Findings"
 )
+
+// ChangesCursorHeader is of lists and exports of findings: the cursor with which
+// Client.FindingChanges tells all that changed since. Tokens that are bound to projects get none.
+const ChangesCursorHeader = "Redoubt-Changes-Cursor"

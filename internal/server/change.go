@@ -121,6 +121,19 @@ func (c *call) listChanges(ctx context.Context, in *changesInput) (writer, error
 	return out, nil
 }
 
+// tellCursor has an answer that is made of a view name the cursor of what changes from there
+// on: who has all of a list needs no time to follow it. Who may not follow is told none.
+func (c *call) tellCursor(view *index.View) error {
+	if len(c.caller.Globs()) > 0 {
+		return nil
+	}
+	cursor, err := c.server.cursors().encode(list{"changes", c.caller.Deployment.ID, nil}, view.Version(), 0, 0)
+	if err == nil {
+		c.w.Header().Set(api.ChangesCursorHeader, cursor)
+	}
+	return err
+}
+
 func (in *changesInput) round() roundKey { return roundKey{in.list.deployment, in.since, in.until} }
 
 // affected are the findings of the round that the request is part of, and a view that is

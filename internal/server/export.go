@@ -63,6 +63,9 @@ func (c *call) exportFindings(ctx context.Context, in *exportInput) (writer, err
 	if err != nil {
 		return nil, err
 	}
+	if err := c.tellCursor(view); err != nil {
+		return nil, err
+	}
 	f := export.Format(in.Format)
 	return exported{ctx: ctx, format: f, parts: export.Parts(view, f, filters...), version: c.server.Version, head: c.r.Method == http.MethodHead}, nil
 }

@@ -62,6 +62,9 @@ func (c *call) listFindings(ctx context.Context, in *findingsInput) (writer, err
 	if err != nil {
 		return nil, err
 	}
+	if err := c.tellCursor(view); err != nil {
+		return nil, err
+	}
 	if in.View != 0 {
 		issueType := in.IssueType
 		if c.hosted() { // which takes several
