@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -25,6 +26,7 @@ const (
 type sightings struct {
 	mu     sync.Mutex
 	latest time.Time
+	shown  atomic.Bool // some time, since KeepClock noted the latest
 	newest map[int64]sighting
 }
 
@@ -37,10 +39,16 @@ type sighting struct {
 // clock is a time that is no earlier than any that was shown before, to readers or by
 // commits: a clock that was set back stands still until it is there again.
 func (s *sightings) clock(now, committed time.Time) time.Time {
+	s.shown.Store(true)
+	return risen(s.rise(now), committed)
+}
+
+// rise is the latest time that was shown, which now is from here on if it is later.
+func (s *sightings) rise(now time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.latest = risen(now, s.latest)
-	return risen(s.latest, committed)
+	return s.latest
 }
 
 // risen is the later of two times, unless the second is out of reach.

@@ -97,7 +97,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err := e.noteProgram(ctx); err != nil {
 		c.Logger.WarnContext(ctx, "the database does not know of this version", "error", err)
 	}
-	return &Store{engine: e, clock: c.Clock, version: version}, nil
+	s := &Store{engine: e, clock: c.Clock, version: version}
+	if err := s.recallClock(ctx); err != nil {
+		c.Logger.WarnContext(ctx, "it is not known which times were shown before", "error", err)
+	}
+	return s, nil
 }
 
 // OnCommit has a function told of each version that this store commits, once it is
