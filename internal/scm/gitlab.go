@@ -307,13 +307,16 @@ func (h *gitlabHost) Hooks(ctx context.Context, r redoubt.Repository) (out []Hoo
 
 // lackingGitlab names what a webhook does not tell of.
 func lackingGitlab(pushes, merges, notes bool) string {
-	var has []string
-	for name, told := range map[string]bool{"push_events": pushes, "merge_requests_events": merges, "note_events": notes} {
-		if told {
-			has = append(has, name)
+	var lacks []string
+	for _, event := range []struct {
+		name string
+		told bool
+	}{{"push_events", pushes}, {"merge_requests_events", merges}, {"note_events", notes}} {
+		if !event.told {
+			lacks = append(lacks, event.name)
 		}
 	}
-	return lacking([]string{"push_events", "merge_requests_events", "note_events"}, has)
+	return strings.Join(lacks, ", ")
 }
 
 // AddHook implements Host.

@@ -25,16 +25,6 @@ func (in *findingCommentsInput) Resolve(ctx huma.Context) []error {
 	return in.find(ctx, "finding-comments", callOf(ctx.Context()).r.PathValue("findingId"), in.Cursor)
 }
 
-// commented finds the finding that the path names, as lists show it.
-func (c *call) commented(ctx context.Context) (redoubt.Finding, error) {
-	id, err := c.id("findingId")
-	if err != nil {
-		return redoubt.Finding{}, err
-	}
-	found, err := c.shownFinding(ctx, id)
-	return found.Finding, err
-}
-
 func (c *call) listFindingComments(ctx context.Context, in *findingCommentsInput) (*api.ListFindingCommentsResponse, error) {
 	found, _, _, err := c.findingOfHistory(ctx) // of one that was removed too
 	if err != nil {
@@ -66,11 +56,11 @@ func findingCommentOf(n redoubt.FindingComment) api.FindingComment {
 }
 
 func (c *call) addFindingComment(ctx context.Context, in *request[api.AddFindingCommentRequest]) (*api.FindingCommentResponse, error) {
-	found, err := c.commented(ctx)
+	found, err := c.askedFinding(ctx)
 	if err != nil {
 		return nil, err
 	}
-	made, err := triage.Comment(ctx, c.tx, found, in.Body.Text, c.caller.Token.UserID)
+	made, err := triage.Comment(ctx, c.tx, found.Finding, in.Body.Text, c.caller.Token.UserID)
 	if err != nil {
 		return nil, inBody(err)
 	}

@@ -173,14 +173,14 @@ func (req *request) stand(view *index.View, p *overviewPage, product product) er
 	s.Open = answer.Total
 	s.severities(answer.Facets)
 	for _, g := range answer.Groups[index.ByRule] {
-		addTop(&p.Rules, g, narrowed(s.Address, string(index.FacetRule), g.Name))
+		p.Rules = append(p.Rules, topOf(g, narrowed(s.Address, string(index.FacetRule), g.Name)))
 	}
 	for _, g := range answer.Groups[index.ByProject] {
 		address := req.to("/projects/" + decimal(g.ID)) // which has all products
 		if p.Scope.Product != "" {
 			address = narrowed(req.to(product.Path), string(index.FacetProject), g.Name)
 		}
-		addTop(&p.Projects, g, address)
+		p.Projects = append(p.Projects, topOf(g, address))
 	}
 	p.Open += s.Open
 	p.Products = append(p.Products, s)
@@ -229,8 +229,8 @@ func narrowed(address, key, value string) string {
 	return address + sign + key + "=" + url.QueryEscape(value)
 }
 
-// addTop gathers a row of one product.
-func addTop(into *[]topRow, g index.Group, address string) {
+// topOf is the row of a group of one product.
+func topOf(g index.Group, address string) topRow {
 	row := topRow{Name: g.Name, Address: address}
 	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
 		b := bar{Severity: severity.String(), Count: g.Severity[severity], Address: address}
@@ -239,7 +239,7 @@ func addTop(into *[]topRow, g index.Group, address string) {
 		}
 		row.Bars = append(row.Bars, b)
 	}
-	*into = append(*into, row)
+	return row
 }
 
 // trim joins the products' rows of one name and keeps the worst.

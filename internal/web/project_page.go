@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	projectScans = 10 // that its page lists
-	maxBranches  = 20 // likewise
+	projectScans = 10               // that its page lists
+	maxBranches  = 20               // likewise
+	readBranches = 10 * maxBranches // of which it lists those that were scanned last
 )
 
 // projectPage is everything about one project.
@@ -105,7 +106,7 @@ func (req *request) scansOf(ctx context.Context, tx *store.Tx, p *projectPage) (
 	if p.Scans, err = req.scanRows(ctx, tx, scans, names); err != nil {
 		return nil, err
 	}
-	if scans, err = tx.LatestScans(ctx, p.ID, 10*maxBranches); err != nil {
+	if scans, err = tx.LatestScans(ctx, p.ID, readBranches); err != nil {
 		return nil, err
 	}
 	return req.scanRows(ctx, tx, scans, names)
@@ -126,7 +127,7 @@ func (req *request) openIn(p *projectPage, latest []scanRow) error {
 		sum(points, view.Trend(filter, ends))
 		filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
 		answer, err := view.List(req.r.Context(), index.ListQuery{
-			Filter: filter, Values: 10 * maxBranches, Now: req.Clock(), Groups: []index.Grouping{index.ByRule, index.ByPackage},
+			Filter: filter, Values: readBranches, Now: req.Clock(), Groups: []index.Grouping{index.ByRule, index.ByPackage},
 			Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetUnrated}, {Facet: index.FacetRef}, {Facet: index.FacetDue}},
 		})
 		if err != nil {
@@ -136,10 +137,10 @@ func (req *request) openIn(p *projectPage, latest []scanRow) error {
 		s.severities(answer.Facets)
 		p.Standing = append(p.Standing, s)
 		for _, g := range answer.Groups[index.ByRule] {
-			addTop(&p.Rules, g, narrowed(s.Address, string(index.FacetRule), g.Name))
+			p.Rules = append(p.Rules, topOf(g, narrowed(s.Address, string(index.FacetRule), g.Name)))
 		}
 		if product.Type == redoubt.SCA {
-			if err := req.packagesAtRisk(view, p, filter, answer.Groups[index.ByPackage]); err != nil {
+			if err := req.packagesAtRisk(view, p, filter, answer.Groups[index.ByPackage], s.Address); err != nil {
 				return err
 			}
 		}

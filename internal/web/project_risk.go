@@ -25,10 +25,9 @@ type packageRisk struct {
 }
 
 // packagesAtRisk describes the worst of the groups by package. The filter selects what is
-// open of the supply chain in the project.
-func (req *request) packagesAtRisk(view *index.View, p *projectPage, filter redoubt.FindingFilter, groups []index.Group) error {
+// open of the supply chain in the project, which is listed at an address.
+func (req *request) packagesAtRisk(view *index.View, p *projectPage, filter redoubt.FindingFilter, groups []index.Group, address string) error {
 	p.PackageAll = len(groups)
-	list := p.Standing[len(p.Standing)-1].Address
 	for _, g := range groups[:min(len(groups), topRows)] {
 		filter.Packages = []string{g.Name}
 		answer, err := view.List(req.r.Context(), index.ListQuery{Filter: filter, Order: index.Riskiest, Size: packageFindings})
@@ -39,9 +38,7 @@ func (req *request) packagesAtRisk(view *index.View, p *projectPage, filter redo
 		if err != nil {
 			return err
 		}
-		var rows []topRow
-		addTop(&rows, g, narrowed(list, string(index.FacetPackage), g.Name))
-		risk := packageRisk{topRow: rows[0], Open: g.Total, Overdue: g.Overdue}
+		risk := packageRisk{topRow: topOf(g, narrowed(address, string(index.FacetPackage), g.Name)), Open: g.Total, Overdue: g.Overdue}
 		risk.Late = narrowed(risk.Address, string(index.FacetDue), string(redoubt.DueOverdue))
 		risk.upgrade(found)
 		p.Packages = append(p.Packages, risk)
