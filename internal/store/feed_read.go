@@ -211,10 +211,15 @@ func (s *Store) together(ctx context.Context, deploymentID int64, fn func(contex
 	} else {
 		defer s.wide.Unlock()
 	}
-	for range n { // the one that has several waits only for those that have all they need
+	taken := 0
+	defer func() {
+		for range taken {
+			<-s.engine.whole
+		}
+	}()
+	for ; taken < n; taken++ { // the one that has several waits only for those that have all they need
 		select {
 		case s.engine.whole <- struct{}{}:
-			defer func() { <-s.engine.whole }()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
