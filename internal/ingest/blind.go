@@ -3,7 +3,6 @@ package ingest
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/redoubt/redoubt"
@@ -24,6 +23,9 @@ func (u *Upload) continueBlind(ctx context.Context, s Store, project redoubt.Pro
 	}
 	scope := scopeOf(u, sightings)
 	b := blindSearch{upload: u, store: s, project: project, sightings: sightings, here: newBlindStanding(s, scope, u.rows, sightings)}
+	if b.here.unread {
+		return ErrStaleMemo
+	}
 	for _, g := range groups {
 		continued, err := b.continues(ctx, g)
 		if err != nil {
@@ -63,6 +65,9 @@ func (b *blindSearch) continues(ctx context.Context, g blindGroup) (bool, error)
 			return false, err
 		}
 		b.onPrimary = newBlindStanding(b.store, b.here.scope, rows, b.sightings)
+	}
+	if b.onPrimary.unread {
+		return false, ErrStaleMemo
 	}
 	return b.onPrimary.continues(ctx, g)
 }
@@ -125,14 +130,15 @@ type blindStanding struct {
 	// report does not tell by it: any that has the same outline may be what it tells blind.
 	told map[place][]*redoubt.Finding
 	// came are the keys of what the report tells by its code and was not counted there.
-	came     map[matchKey]bool
-	outlines map[int64]outline // of told, by id, as far as somebody asked
+	came   map[matchKey]bool
+	unread bool                        // a memo knew one of them, so that its message is not at hand
+	keys   map[place]map[matchKey]bool // of told, as far as somebody asked
 }
 
 func newBlindStanding(s Store, scope Scope, list []redoubt.Finding, sightings []Sighting) *blindStanding {
 	st := &blindStanding{
 		store: s, scope: scope, rows: make(map[redoubt.Identity]*redoubt.Finding, len(list)), alike: map[likeness][]*redoubt.Finding{},
-		known: map[place]bool{}, told: map[place][]*redoubt.Finding{}, came: map[matchKey]bool{}, outlines: map[int64]outline{},
+		known: map[place]bool{}, told: map[place][]*redoubt.Finding{}, came: map[matchKey]bool{}, keys: map[place]map[matchKey]bool{},
 	}
 	reported := identitiesOf(sightings)
 	for i := range list {
@@ -151,6 +157,7 @@ func newBlindStanding(s Store, scope Scope, list []redoubt.Finding, sightings []
 		one := &sightings[i]
 		if row := st.rows[one.Finding.Identity]; !one.blind && one.Finding.Package == "" && (row == nil || !scope.counted(row)) {
 			st.came[numberKey(&one.Finding, outlineOf(one.Result))] = true
+			st.unread = st.unread || one.known
 		}
 	}
 	for _, rows := range st.alike {
@@ -200,16 +207,25 @@ func (st *blindStanding) contested(ctx context.Context, g blindGroup) (bool, err
 	if st.came[key] {
 		return true, nil
 	}
-	told := st.told[g.place()]
-	unread := slices.DeleteFunc(slices.Clone(told), func(f *redoubt.Finding) bool { _, read := st.outlines[f.ID]; return read })
-	if len(unread) > 0 {
-		outlines, err := storedOutlines(ctx, st.store, unread)
-		if err != nil {
-			return false, err
-		}
-		maps.Copy(st.outlines, outlines)
+	keys, err := st.keysOf(ctx, g.place())
+	return keys[key], err
+}
+
+// keysOf are the keys of what is told at a place.
+func (st *blindStanding) keysOf(ctx context.Context, at place) (map[matchKey]bool, error) {
+	if keys, asked := st.keys[at]; asked || len(st.told[at]) == 0 {
+		return keys, nil
 	}
-	return slices.ContainsFunc(told, func(f *redoubt.Finding) bool { return numberKey(f, st.outlines[f.ID]) == key }), nil
+	outlines, err := storedOutlines(ctx, st.store, st.told[at])
+	if err != nil {
+		return nil, err
+	}
+	keys := make(map[matchKey]bool, len(outlines))
+	for _, f := range st.told[at] {
+		keys[numberKey(f, outlines[f.ID])] = true
+	}
+	st.keys[at] = keys
+	return keys, nil
 }
 
 // begin gives the sightings of a group identities that are made of a key.

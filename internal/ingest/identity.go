@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/hex"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -256,11 +255,6 @@ func isSecret(r *redoubt.Result) bool { return r.Secret != nil || r.Rule.IssueTy
 
 // normalCode is what stays of code when it is indented or wrapped anew.
 func normalCode(code string) string { return strings.Join(strings.Fields(code), " ") }
-
-// position matches where a message speaks of a place in a file, which moves.
-var position = regexp.MustCompile(`(?i)\b(?:lines?|cols?|columns?)[ :#]*\d+|:\d+\b`)
-
-func normalMessage(message string) string { return normalCode(position.ReplaceAllString(message, "")) }
 
 // row sets the members of a finding that the scanner decides.
 func (o *observer) row(r digestedResult, id redoubt.Identity, code redoubt.Digest) redoubt.Finding {

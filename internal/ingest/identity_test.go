@@ -91,6 +91,14 @@ func TestIdentityMembers(t *testing.T) {
 			a: with(result(eqeq, "a.py", 1, ""), func(r *redoubt.Result) { r.Message = "at line 12, column 3 (a.py:12)" }),
 			b: with(result(eqeq, "a.py", 4, ""), func(r *redoubt.Result) { r.Message = "at line 15, column 1 (a.py:15)" }), same: true,
 		},
+		"message: its line and column": {
+			a: with(result(eqeq, "x/a.py", 1, ""), func(r *redoubt.Result) { r.Message = "see a.py:12:3 and x/a.py:7" }),
+			b: with(result(eqeq, "x/a.py", 4, ""), func(r *redoubt.Result) { r.Message = "see a.py:15:30 and x/a.py:8" }), same: true,
+		},
+		"message: a port in the code": {
+			a: with(result(eqeq, "a.py", 1, ""), func(r *redoubt.Result) { r.Message = "listens on cfg:8080" }),
+			b: with(result(eqeq, "a.py", 1, ""), func(r *redoubt.Result) { r.Message = "listens on cfg:9090" }),
+		},
 		"message: its version": {
 			a: with(result(eqeq, "a.py", 1, ""), func(r *redoubt.Result) { r.Message = "p 1.2" }),
 			b: with(result(eqeq, "a.py", 1, ""), func(r *redoubt.Result) { r.Message = "p 1.3" }),

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
+	"regexp"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -14,8 +17,8 @@ type outline struct {
 	// length is how long a match in one line is, in columns; 0 where it is not known or
 	// in several lines.
 	length int
-	// message is the scanner's, without the places it speaks of; of a secret there is none,
-	// since what is redacted says another.
+	// message is the scanner's, without the places in the file that it speaks of; of a secret
+	// there is none, since what is redacted says another.
 	message string
 }
 
@@ -29,7 +32,7 @@ func newOutline(at redoubt.WireLocation, secret bool, message string) outline {
 		out.length = max(0, at.EndColumn-at.Column)
 	}
 	if !secret {
-		out.message = normalMessage(message)
+		out.message = normalMessage(message, path.Base(at.FilePath))
 	}
 	return out
 }
@@ -64,4 +67,30 @@ func storedOutlines(ctx context.Context, s Store, rows []*redoubt.Finding) (map[
 		}
 	}
 	return out, nil
+}
+
+// position matches where a message speaks of a place in a file, which moves.
+var position = regexp.MustCompile(`(?i)\b(?:lines?|cols?|columns?)[ :#]*\d+`)
+
+// normalMessage is what stays of a message when its code moves in a file: no lines and
+// columns, by these names or after the name of the file. Other numbers after a colon, as a
+// port, may be of the code.
+func normalMessage(message, file string) string {
+	if !strings.ContainsAny(message, "0123456789") {
+		return normalCode(message)
+	}
+	message = position.ReplaceAllString(message, "")
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(message, file+":")
+		out.WriteString(before)
+		if !found || file == "" {
+			return normalCode(out.String())
+		}
+		out.WriteString(file)
+		message = ":" + after
+		for len(message) > 1 && message[0] == ':' && '0' <= message[1] && message[1] <= '9' {
+			message = strings.TrimLeft(message[1:], "0123456789")
+		}
+	}
 }

@@ -102,7 +102,7 @@ func (g sarifRegion) location() redoubt.Location {
 }
 
 var (
-	link     = regexp.MustCompile(`\[([^\[\]]*)\]\(\d+\)`) // to a related location
+	link     = regexp.MustCompile(`\[([^\[\]]*)\]\((\d+)\)`) // to a related location, or code that looks so
 	argument = regexp.MustCompile(`\{(\d+)\}`)
 )
 
@@ -117,7 +117,7 @@ type ruleMessage struct {
 // result asks for in a few bytes, is made once where nothing is filled in.
 func (r *sarifRun) message(res *sarifResult, rule *sarifRule) string {
 	if t := res.Message.plain(); t != "" || rule == nil {
-		return expand(string(t), res.Message.Arguments)
+		return res.unlink(expand(string(t), res.Message.Arguments))
 	}
 	of := ruleMessage{rule, string(res.Message.ID)}
 	s, made := r.messages[of]
@@ -132,10 +132,30 @@ func (r *sarifRun) message(res *sarifResult, rule *sarifRule) string {
 		r.messages[of] = s
 	}
 	r.in.build(max(0, len(s)-shortMessage)) // each is cleaned and stored, though the file has it once
-	return s
+	return res.unlink(s)
 }
 
-// expand puts arguments into a text, and takes out links to related locations.
+// unlink takes links to related locations out of a message. What looks like one may be
+// code, as h[0](1).
+func (res *sarifResult) unlink(s string) string {
+	if len(res.Related) == 0 || !strings.Contains(s, "](") {
+		return s
+	}
+	ids := make(map[string]bool, len(res.Related))
+	for _, l := range res.Related {
+		if l.ID != nil {
+			ids[strconv.FormatInt(int64(*l.ID), 10)] = true
+		}
+	}
+	return link.ReplaceAllStringFunc(s, func(text string) string {
+		if parts := link.FindStringSubmatch(text); ids[parts[2]] {
+			return parts[1]
+		}
+		return text
+	})
+}
+
+// expand puts arguments into a text.
 func expand(s string, arguments []string) string {
 	if len(arguments) > 0 {
 		room := read.MaxBlock
@@ -147,9 +167,6 @@ func expand(s string, arguments []string) string {
 			room -= len(arguments[i])
 			return arguments[i]
 		})
-	}
-	if strings.Contains(s, "](") {
-		s = link.ReplaceAllString(s, "$1")
 	}
 	return read.Text(strings.TrimSpace(s)).Block() // cut last, or a secret might lose its end before it is looked for
 }

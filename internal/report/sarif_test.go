@@ -264,3 +264,22 @@ func TestSARIFRoots(t *testing.T) {
 		}
 	}
 }
+
+// TestSARIFLinks: links to related locations are taken out of a message, and code that
+// looks like one stays, as in other formats of the scanner.
+func TestSARIFLinks(t *testing.T) {
+	for related, want := range map[string]string{
+		``:                               "eval of h[0](1), a [value](2)",
+		`"relatedLocations":[{"id":2}],`: "eval of h[0](1), a value",
+		`"relatedLocations":[{},{"id":"x"},{"id":2}],`: "eval of h[0](1), a value",
+		`"relatedLocations":[{"id":1},{"id":2}],`:      "eval of h0, a value",
+	} {
+		for _, message := range []string{`"text":"eval of h[0](1), a [value](2)"`, `"id":"m"`, `"text":"eval of {0}","arguments":["h[0](1), a [value](2)"]`} {
+			reports := readText(t, "x.sarif", `{"runs":[{"tool":{"driver":{"name":"x","rules":[{"id":"r","messageStrings":{"m":{"text":"eval of h[0](1), a [value](2)"}}}]}},
+				"results":[{"ruleId":"r",`+related+`"message":{`+message+`},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.py"}}}]}]}]}`)
+			if got := reports[0].Results[0].Message; got != want {
+				t.Errorf("%s, %s: %q, want %q", related, message, got, want)
+			}
+		}
+	}
+}

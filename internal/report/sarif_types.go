@@ -59,6 +59,11 @@ type sarifLocation struct {
 	Message sarifMessage `json:"message"`
 }
 
+// sarifRelated is a location that a message may link to by its id.
+type sarifRelated struct {
+	ID *read.Number `json:"id"`
+}
+
 type sarifRegion struct {
 	StartLine   read.Number `json:"startLine"`
 	StartColumn read.Number `json:"startColumn"`
@@ -86,6 +91,7 @@ type sarifResult struct {
 	Suppressions  []sarifSuppression   `json:"suppressions"`
 	BaselineState read.Text            `json:"baselineState"`
 	CodeFlows     []sarifCodeFlow      `json:"codeFlows"`
+	Related       []sarifRelated       `json:"relatedLocations"`
 	Properties    json.RawMessage      `json:"properties"`
 }
 
@@ -98,7 +104,7 @@ func (res *sarifResult) nestedSize() int {
 			locations += 1 + len(thread.Locations)
 		}
 	}
-	return locations*int(unsafe.Sizeof(sarifLocation{})) + len(res.Suppressions)*32 + (len(res.Fingerprints)+len(res.Partial))*64
+	return locations*int(unsafe.Sizeof(sarifLocation{})) + (len(res.Suppressions)+len(res.Related))*32 + (len(res.Fingerprints)+len(res.Partial))*64
 }
 
 type sarifRuleReference struct {
