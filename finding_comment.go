@@ -90,7 +90,7 @@ func MentionedNames(text string) (names []string) {
 // mentionedNames are what a match may mean, the longest first: it may end with what ends a
 // sentence. Of a long end its points are tried as one, and all of it.
 func mentionedNames(text string, at []int) (names []string) {
-	if before, _ := utf8.DecodeLastRuneInString(text[:at[0]]); unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune("._@+-/", before) && before != 0 {
+	if before, _ := utf8.DecodeLastRuneInString(text[:at[0]]); unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune("._@+-/", before) {
 		return nil
 	}
 	whole := strings.ToLower(text[at[0]+1 : at[1]])

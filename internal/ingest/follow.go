@@ -100,10 +100,10 @@ type follower struct {
 	covered   map[redoubt.Identity]redoubt.Subject // the finding of a scanner that stands for the match
 	scans     map[redoubt.Identity]int64           // that brought the lockfile
 
-	asked  bool              // whether there is a match, or a finding of the advisories
-	rows   []redoubt.Finding // of the advisories on the ref, those that are concerned
-	stored Stored
-	sum    Summary
+	hasWork bool              // whether there is a match, or a finding of the advisories
+	rows    []redoubt.Finding // of the advisories on the ref, those that are concerned
+	stored  Stored
+	sum     Summary
 }
 
 // observeMatches makes a sighting of each match. It breaks off when the context
@@ -146,8 +146,8 @@ func (f *follower) concerned(rows []redoubt.Finding) []redoubt.Finding {
 	matched := map[redoubt.Identity]bool{}
 	for i := range f.Matches {
 		m := &f.Matches[i]
-		for _, group := range append([]int64{m.Group}, m.Former...) {
-			matched[d.advised(m, group)] = true
+		for _, id := range d.everAdvised(m) {
+			matched[id] = true
 		}
 	}
 	return slices.DeleteFunc(rows, func(r redoubt.Finding) bool {
@@ -167,6 +167,15 @@ func (f *follower) twins(i int) []redoubt.Subject {
 func (d *digester) advised(m *redoubt.Match, group int64) redoubt.Identity {
 	hash := d.start("advised 1").num(group).str(m.Dependency.Lockfile, m.Package).sum()
 	return redoubt.Identity{Kind: redoubt.IdentityDependency, Hash: hash}
+}
+
+// everAdvised are the identities of a match under all its groups, its own first.
+func (d *digester) everAdvised(m *redoubt.Match) []redoubt.Identity {
+	ids := []redoubt.Identity{d.advised(m, m.Group)}
+	for _, former := range m.Former {
+		ids = append(ids, d.advised(m, former))
+	}
+	return ids
 }
 
 // scope judges the findings that no match stands for any more. The lockfiles in

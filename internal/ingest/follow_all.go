@@ -81,10 +81,10 @@ func (c *Changes) any() bool {
 // findings is how many findings change.
 func (c *Changes) findings() int { return len(c.Added) + len(c.Items) }
 
-// concerned are those of which there is something to judge.
-func (all followers) concerned() (out followers) {
+// withWork are those of which there is something to judge.
+func (all followers) withWork() (out followers) {
 	for _, f := range all {
-		if f.asked {
+		if f.hasWork {
 			out = append(out, f)
 		}
 	}
@@ -98,25 +98,28 @@ func (all followers) plan(ctx context.Context, s Store) error {
 		if err != nil {
 			return err
 		}
-		f.asked = len(rows)+len(f.Matches) > 0
+		f.hasWork = len(rows)+len(f.Matches) > 0
 		f.rows = f.concerned(rows)
 		if err := f.observeMatches(ctx); err != nil {
 			return err
 		}
 	}
-	all = all.concerned()
+	all = all.withWork()
 	for _, read := range []func(*follower, context.Context) error{(*follower).load, (*follower).loadBeside} {
 		if err := all.read(ctx, s, read); err != nil {
 			return err
 		}
 	}
 	ruleIDs, err := all.rules(ctx, s)
+	if err != nil {
+		return err
+	}
 	for _, f := range all {
-		if err == nil {
-			err = f.decide(ctx, ruleIDs)
+		if err := f.decide(ctx, ruleIDs); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // read has each read something, and announces it before.
@@ -143,9 +146,7 @@ func (f *follower) load(ctx context.Context) (err error) {
 	var lineages []int64
 	for i := range f.Matches {
 		m := &f.Matches[i]
-		for _, group := range append([]int64{m.Group}, m.Former...) {
-			ids = append(ids, d.advised(m, group))
-		}
+		ids = append(ids, d.everAdvised(m)...)
 		for _, t := range f.twins(i) {
 			lineages = append(lineages, t.LineageID)
 		}
@@ -193,7 +194,7 @@ func (all followers) rules(ctx context.Context, s Store) (map[*redoubt.Rule]int6
 
 // write writes what was planned.
 func (all followers) write(ctx context.Context, s Store, ex Exemptions) error {
-	all = all.concerned()
+	all = all.withWork()
 	if len(all) == 0 {
 		return nil
 	}

@@ -23,8 +23,7 @@ func (f *follower) loadBeside(ctx context.Context) (err error) {
 	}
 	for i := range f.Matches {
 		m, of := &f.Matches[i], map[int64]bool{}
-		for _, group := range append([]int64{m.Group}, m.Former...) {
-			id := d.advised(m, group)
+		for _, id := range d.everAdvised(m) {
 			matched[id], of[at[id]], of[stored.Known[id].ID] = true, true, true
 		}
 		delete(of, 0)
@@ -99,8 +98,8 @@ func (f *follower) uniteLineages(ctx context.Context, rows []redoubt.Finding) ([
 	return slices.DeleteFunc(rows, func(r redoubt.Finding) bool { return aside[r.ID] }), nil
 }
 
-// expected is what stands of the lineages beside on all refs once this one has what the matches say: what leaves
-// it now keeps no two lineages apart.
+// expected is what stands of the lineages beside on all refs once this one has what the
+// matches say: what leaves it now keeps no two lineages apart.
 func (f *follower) expected(at map[redoubt.Identity]*redoubt.Finding) beside {
 	var d digester
 	out := beside{live: make(map[int64][]redoubt.Finding, len(f.plan.beside.live))}
@@ -114,8 +113,8 @@ func (f *follower) expected(at map[redoubt.Identity]*redoubt.Finding) beside {
 		if f.isCovered(f.sightings[i].Finding.Identity) {
 			continue
 		}
-		for _, group := range append([]int64{m.Group}, m.Former...) {
-			row := at[d.advised(m, group)]
+		for _, id := range d.everAdvised(m) {
+			row := at[id]
 			if row == nil {
 				continue
 			}
@@ -134,8 +133,8 @@ func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding
 	var d digester
 	m, id := &f.Matches[i], f.sightings[i].Finding.Identity
 	var found []*redoubt.Finding
-	for _, group := range append([]int64{m.Group}, m.Former...) {
-		if row := at[d.advised(m, group)]; row != nil && !aside[row.ID] {
+	for _, known := range d.everAdvised(m) {
+		if row := at[known]; row != nil && !aside[row.ID] {
 			found = append(found, row)
 		}
 	}
@@ -184,8 +183,8 @@ func (f *follower) uniteFormerLineages(i int, row *redoubt.Finding, renamed bool
 	if row != nil {
 		lineage = row.LineageID
 	}
-	for _, group := range append([]int64{m.Group}, m.Former...) {
-		if known, ok := f.plan.lineages.known[d.advised(m, group)]; ok && (row == nil || renamed || group != m.Group) {
+	for _, ever := range d.everAdvised(m) {
+		if known, ok := f.plan.lineages.known[ever]; ok && (row == nil || renamed || ever != id) {
 			if lineage == 0 || f.uniteUnlessApart(lineage, known.ID) {
 				lineage = known.ID
 			}

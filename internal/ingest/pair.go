@@ -92,8 +92,8 @@ func matchPasses(scope Scope, like likenesses) []matchPass {
 	told := func(f *redoubt.Finding) bool { return detailLevel(f) == 2 }
 	only := func(by keyFunc, takes func(*redoubt.Finding) bool, want bool) keyFunc {
 		return func(f *redoubt.Finding) (matchKey, bool) {
-			like, ok := by(f)
-			return like, ok && takes(f) == want
+			key, ok := by(f)
+			return key, ok && takes(f) == want
 		}
 	}
 	dependency := func(f *redoubt.Finding) (matchKey, bool) {

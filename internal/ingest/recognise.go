@@ -122,7 +122,7 @@ func (a *application) loadBodies(ctx context.Context, rows []redoubt.Finding, re
 	}
 	for i := range rows {
 		n := detailLevel(&rows[i])
-		if of, asked := told[rows[i].RuleName]; asked && !reported[rows[i].Identity] && (n == 0) != (of.least == 0 && of.most == 0) {
+		if of, asked := told[rows[i].RuleName]; asked && !reported[rows[i].Identity] && (n == 0) != (of.most == 0) {
 			of.guess = true
 			told[rows[i].RuleName] = of
 		}
