@@ -162,28 +162,3 @@ func (tx *Tx) CommentCounts(ctx context.Context, lineageID, authorID int64) (ofF
 		lineageID, authorID, tx.now.AddDate(0, 0, -1), encoded(tx.actor))
 	return ofFinding, ofAuthor, err
 }
-
-// MembersNamed finds those of some names that users have who may sign in and have a role in
-// the deployment.
-func (tx *Tx) MembersNamed(ctx context.Context, names []string) ([]redoubt.Member, error) {
-	if len(names) == 0 {
-		return nil, nil
-	}
-	in, arg := tx.in("u.name", 2, names)
-	return many(ctx, tx, scanMember, memberQuery+` AND u.disabled_at IS NULL AND `+in+` ORDER BY u.name`+tx.session.engine.byBytes, arg)
-}
-
-// FindingsOfLineages finds a finding to show for each lineage: one that is open, if any is.
-func (tx *Tx) FindingsOfLineages(ctx context.Context, lineages []int64) (map[int64]int64, error) {
-	of := map[int64]int64{}
-	if len(lineages) == 0 {
-		return of, nil
-	}
-	in, arg := tx.in("lineage_id", 3, lineages)
-	return of, each(ctx, tx, func(r row) error {
-		var lineage, id int64
-		err := r.Scan(&lineage, &id)
-		of[lineage] = id
-		return err
-	}, `SELECT lineage_id, COALESCE(MIN(CASE WHEN state = $2 THEN id END), MIN(id)) FROM finding WHERE deployment_id = $1 AND `+in+` GROUP BY lineage_id`, int64(redoubt.Unresolved), arg)
-}

@@ -206,3 +206,18 @@ func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 	_, err = tx.ShowTickets(ctx, tickets)
 	return err
 }
+
+// FindingsOfLineages finds a finding to show for each lineage: one that is open, if any is.
+func (tx *Tx) FindingsOfLineages(ctx context.Context, lineages []int64) (map[int64]int64, error) {
+	of := map[int64]int64{}
+	if len(lineages) == 0 {
+		return of, nil
+	}
+	in, arg := tx.in("lineage_id", 3, lineages)
+	return of, each(ctx, tx, func(r row) error {
+		var lineage, id int64
+		err := r.Scan(&lineage, &id)
+		of[lineage] = id
+		return err
+	}, `SELECT lineage_id, COALESCE(MIN(CASE WHEN state = $2 THEN id END), MIN(id)) FROM finding WHERE deployment_id = $1 AND `+in+` GROUP BY lineage_id`, int64(redoubt.Unresolved), arg)
+}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/redoubt/redoubt"
 )
@@ -271,14 +270,11 @@ func (tx *Tx) renewPolicyRules(ctx context.Context, product redoubt.IssueType, n
 		pairs[i] = [2]int64{s.policyRuleID, ids[i]}
 		tx.change(changePolicyRule, s.policyRuleID)
 	}
-	for part := range slices.Chunk(pairs, blockRows) {
+	return listed, inBatches(pairs, func(part [][2]int64) error {
 		with, args := pairTable("shown(place, content)", part)
-		if err := tx.write(ctx, with+`UPDATE policy_rule SET rule_id = shown.content FROM shown
-			WHERE policy_rule.deployment_id = $1 AND policy_rule.id = shown.place`, args...); err != nil {
-			return nil, err
-		}
-	}
-	return listed, nil
+		return tx.write(ctx, with+`UPDATE policy_rule SET rule_id = shown.content FROM shown
+			WHERE policy_rule.deployment_id = $1 AND policy_rule.id = shown.place`, args...)
+	})
 }
 
 // completedRules returns the ids of the entries' contents, each with the gaps filled

@@ -150,6 +150,16 @@ func scanMember(r row) (m redoubt.Member, err error) {
 	return m, r.Scan(append(userFields(&m.User), &m.Role, &m.Foreign)...)
 }
 
+// MembersNamed finds those of some names that users have who may sign in and have a role in
+// the deployment.
+func (tx *Tx) MembersNamed(ctx context.Context, names []string) ([]redoubt.Member, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	in, arg := tx.in("u.name", 2, names)
+	return many(ctx, tx, scanMember, memberQuery+` AND u.disabled_at IS NULL AND `+in+` ORDER BY u.name`+tx.session.engine.byBytes, arg)
+}
+
 // CreateUser makes a user with a role in the deployment. A name that is taken,
 // by a user of another deployment too, is redoubt.ErrConflict.
 func (tx *Tx) CreateUser(ctx context.Context, u redoubt.User, role redoubt.Role) (redoubt.User, error) {
