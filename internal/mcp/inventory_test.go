@@ -211,3 +211,53 @@ func TestBillsOfMaterials(t *testing.T) {
 		}
 	})
 }
+
+// TestPagesOfDependencies: an assistant that follows the cursors reads every dependency
+// once, also where a lockfile changed after another one was stored.
+func TestPagesOfDependencies(t *testing.T) {
+	w := newWorld(t, "")
+	requirements := func(version string, names ...string) (text string) {
+		for _, name := range names {
+			text += name + "==" + version + "\n"
+		}
+		return text
+	}
+	packages := func(from, n int) (names []string) {
+		for i := range n {
+			names = append(names, fmt.Sprintf("p%03d", from+i))
+		}
+		return names
+	}
+	me, err := w.client(w.token).Me(w.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"1.0", "2.0"} {
+		files := []api.File{
+			{Name: "requirements.txt", Data: []byte(requirements("1.0", packages(0, 5)...) + requirements(version, packages(5, 15)...))},
+			{Name: "w/requirements.txt", Data: []byte(requirements("1.0", packages(20, 60)...))},
+		}
+		query := api.ImportQuery{Project: "acme/app", Ref: "main", Full: true}
+		if _, err := w.client(w.token).ImportReports(w.Context(), me.Deployment.Slug, query, files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, seen, arguments := w.connect(w.token), map[string]int{}, map[string]any{}
+	for range 80 {
+		var list []api.Dependency
+		text := w.data(s, "search_dependencies", arguments, &list)
+		for _, d := range list {
+			seen[d.Name]++
+		}
+		cursor := regexp.MustCompile(`cursor "([^"]+)"`).FindStringSubmatch(text)
+		if cursor == nil {
+			break
+		}
+		arguments["cursor"] = cursor[1]
+	}
+	for _, name := range packages(0, 80) {
+		if seen[name] != 1 {
+			t.Errorf("%s was read %d times", name, seen[name])
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"math"
 	"slices"
 
 	"github.com/redoubt/redoubt"
@@ -104,7 +105,9 @@ func (q *dependencyQuery) lockfiles(ctx context.Context, condition string, args 
 		AND c.deployment_id = i.deployment_id AND c.inventory_id = i.id`+w.text.String(), w.args...)
 }
 
-// find returns the ids of the dependencies that pass, after one, limit of them at most.
+// find returns the ids of the dependencies that pass the filter: the first limit ids
+// above afterID, ascending. Ids of several lockfiles interleave where one changed after
+// another was stored, so a page ends only where limit ids are sorted. limit is at least 1.
 func (q *dependencyQuery) find(ctx context.Context, afterID int64, limit int) ([]int64, error) {
 	lockfiles, err := q.lockfiles(ctx, `c.last_id > ?`, afterID)
 	if err != nil {
@@ -112,24 +115,27 @@ func (q *dependencyQuery) find(ctx context.Context, afterID int64, limit int) ([
 	}
 	slices.SortFunc(lockfiles, func(a, b heldLockfile) int { return cmp.Compare(a.first, b.first) })
 	var found []int64
-	for step := contentStep; len(lockfiles) > 0; step = min(2*step, contentStepMost) {
+	last := int64(math.MaxInt64) // the page ends here once it is full
+	fromLockfile := 0
+	for step := contentStep; len(lockfiles) > 0 && lockfiles[0].first <= last; step = min(2*step, contentStepMost) {
 		part := lockfiles[:min(step, len(lockfiles))]
 		lockfiles = lockfiles[len(part):]
 		err := q.each(ctx, part, func(_, id int64) bool {
-			full := len(found) >= limit && id > found[limit-1]
-			if !full && id > afterID {
+			if id > afterID && id <= last {
 				found = append(found, id)
+				fromLockfile++
 			}
-			return !full
+			return id < last && fromLockfile < limit
 		}, func() {
+			fromLockfile = 0
 			slices.Sort(found)
-			found = found[:min(limit, len(found))]
+			if len(found) >= limit {
+				found = found[:limit]
+				last = found[limit-1]
+			}
 		})
 		if err != nil {
 			return nil, err
-		}
-		if len(lockfiles) > 0 && len(found) == limit && lockfiles[0].first > found[limit-1] {
-			break
 		}
 	}
 	return found, nil

@@ -265,3 +265,32 @@ func (s *site) makeSBOM() {
 		s.t.Fatal(err)
 	}
 }
+
+// The pages of the demo's dependencies, followed to their end, hold each row once.
+func TestPagesOfDependencies(t *testing.T) {
+	s := demoSite(t)
+	want := 0
+	err := s.store.View(t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {
+		list, more, err := tx.Dependencies(ctx, redoubt.DependencyFilter{}, 0, 100_000)
+		if want = len(list); more || want <= 200 {
+			t.Fatalf("the demo has %d dependencies, and more: %v; three pages at least are needed", want, more)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, path := 0, "/supply-chain/dependencies"
+	for range want {
+		page := s.page(path)
+		rows += strings.Count(page, `title="Everyone who uses it"`)
+		next := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(page)
+		if next == nil {
+			break
+		}
+		path = strings.TrimPrefix(html.UnescapeString(next[1]), "/orgs/acme")
+	}
+	if rows != want {
+		t.Errorf("the pages hold %d of %d dependencies", rows, want)
+	}
+}

@@ -1,0 +1,65 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// upgrade draws the next content of a lockfile: packages stay, change their
+// version, go and come, so ids of several lockfiles interleave.
+func upgrade(rt *rapid.T, held map[string]int) {
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		switch rapid.SampledFrom([]string{"stay", "stay", "upgrade", "remove", "add"}).Draw(rt, name) {
+		case "upgrade", "add":
+			held[name]++
+		case "remove":
+			delete(held, name)
+		}
+	}
+}
+
+// The pages of a list of dependencies hold each row once, whatever their size and
+// whichever lockfiles changed since they were stored.
+func TestDependencyPagesHoldEachRowOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		tenantID, history := newTenant(t, s).id, 0
+		rapid.Check(t, func(rt *rapid.T) {
+			history++
+			d := tenant{rt, s, tenantID}
+			projects := []redoubt.Project{d.project(fmt.Sprintf("a/%d", history)), d.project(fmt.Sprintf("b/%d", history))}
+			held := map[string]map[string]int{}
+			for step := range rapid.IntRange(2, 9).Draw(rt, "steps") {
+				p := rapid.SampledFrom(projects).Draw(rt, "project")
+				lockfile := rapid.SampledFrom([]string{"requirements.txt", "w/requirements.txt", "x/requirements.txt"}).Draw(rt, "lockfile")
+				place := p.Name + " " + lockfile
+				if held[place] == nil {
+					held[place] = map[string]int{}
+				}
+				upgrade(rt, held[place])
+				said := statement(p, lockfile)
+				said.At = said.At.Add(time.Duration(step) * time.Second)
+				for name, v := range held[place] {
+					said.Inventory.Dependencies = append(said.Inventory.Dependencies, dep("pypi", name, fmt.Sprint(v)))
+				}
+				d.state(said)
+			}
+			f := redoubt.DependencyFilter{ProjectIDs: []int64{projects[0].ID, projects[1].ID}} // those of this history
+			want := 0
+			for _, packages := range held {
+				want += len(packages)
+			}
+			for size := 1; size <= want+1; size++ {
+				if got := len(d.walk(f, size)); got != want {
+					rt.Errorf("pages of %d hold %d of %d rows", size, got, want)
+				}
+			}
+		})
+	})
+}
