@@ -121,15 +121,21 @@ func ref(environment, branch string) string {
 	return redoubt.FullRef(branch)
 }
 
-// repoID is the host's id with the host, which alone makes it one of a kind.
-// Parts of a repository that are projects of their own share an id, so it tells
-// them from nothing.
+// repoID qualifies a repository's numeric id with the code host that issued it:
+// host name, port and, for a host that serves repositories below a path, that path.
+// Two code hosts on one host name have different repositories with the same id.
+// It is empty for a part of a repository that is a project of its own: such parts
+// share the id of their repository.
 func repoID(id string, p redoubt.Project, repository string) string {
 	u, err := url.Parse(p.URL)
 	if id == "" || p.Name != repository || err != nil || u.Hostname() == "" {
 		return ""
 	}
-	return u.Hostname() + ":" + id
+	base := u.Host
+	if at := len(u.Path) - len("/"+repository); at > 0 && strings.EqualFold(u.Path[at:], "/"+repository) {
+		base += u.Path[:at]
+	}
+	return base + ":" + id
 }
 
 // scanInfo tells the scanner what was made of its scan.

@@ -6,7 +6,8 @@ import (
 )
 
 // WebURL returns the address under which people read a repository, from one
-// that git clones: https for ssh, and neither credentials nor the .git suffix.
+// that git clones: https for ssh, and neither credentials, the default port nor the
+// .git suffix.
 // It is empty for anything else.
 func WebURL(repository string) string {
 	u, err := url.Parse(withScheme(strings.TrimSpace(repository)))
@@ -20,13 +21,16 @@ func WebURL(repository string) string {
 	default:
 		return ""
 	}
-	u.Host = strings.ToLower(u.Host)
+	u.Host = strings.TrimSuffix(strings.ToLower(u.Host), defaultPorts[u.Scheme])
 	u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), ".git")
 	u.RawPath = ""
 	u.Host, u.Path = browsable(u.Host, u.Path)
 	return u.String()
 }
+
+// defaultPorts are the ports that an address need not name, by scheme.
+var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
 
 // withScheme writes out the short form of ssh: user@host:path.
 func withScheme(repository string) string {
