@@ -15,11 +15,22 @@ const (
 	noUpload = "Rules are not published here by the scanner: whoever runs this server adds them with redoubt policy add-rules FILE."
 )
 
-// engine refuses the download of another engine, which a scanner wants that was
-// started without --oss-only. Its scan ends there and tells nobody.
+// engineRefused is the code that a scanner exits with when it gets no engine.
+const engineRefused = 2
+
+// engine refuses the download of the Pro engine, which a scanner started without
+// --oss-only requests, and ends the scan that the request names with an error: the
+// scanner exits without reporting that it failed.
 func (a *Agent) engine(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	attempt := a.attemptOf(r, redoubt.FailedScope)
 	attempt.DeploymentID, attempt.TokenID, attempt.Cause = caller.Deployment.ID, caller.Token.PublicID, noEngine
+	attempt.ExitCode = engineRefused
+	if caller.CanUpload() && caller.CanWrite() {
+		if err := a.tellScan(r.Context(), caller, &attempt); err != nil {
+			a.Logger.WarnContext(r.Context(), "a scan without an engine was not ended",
+				"unique_id", brief(attempt.Name, maxAgent), "error", err)
+		}
+	}
 	if a.attempts.allow(attempt.Step, attempt.DeploymentID, attempt.Address) {
 		a.enqueue(attempt)
 	}

@@ -1,0 +1,54 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// scanStatus returns the status of a scan and the code that its scanner exited with.
+func (w *world) scanStatus(id int64) (status string, exitCode int) {
+	w.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		scan, err := tx.Scan(ctx, id)
+		status, exitCode = scan.Status.String(), scan.ExitCode
+		return err
+	})
+	return status, exitCode
+}
+
+// TestARefusedEngineEndsItsScan: the scan of a run that is refused the Pro engine ends
+// with an error at once. A scan of the same token that runs at the same time completes.
+func TestARefusedEngineEndsItsScan(t *testing.T) {
+	each(t, func(w *world) {
+		const download = "/api/agent/deployments/deepbinary/manylinux-x86?version=1.180.0"
+		_, refused, _ := w.beginAs(w.token, claim{name: "acme/one", run: "run-one"})
+		_, other, _ := w.beginAs(w.token, claim{name: "acme/two", run: "run-two"})
+		reader := w.newToken(redoubt.Token{Name: "reader", Scopes: []redoubt.Scope{redoubt.ScopeCI, redoubt.ScopeReadOnly}})
+		for _, c := range []struct{ what, run, token string }{
+			{"a run that never began", "run-none", w.token}, {"no run", "", w.token}, {"a token that may only read", "run-one", reader},
+		} {
+			w.sendAs(c.run, "GET", download, c.token, nil)
+			if status, _ := w.scanStatus(refused); status != redoubt.ScanRunning.String() {
+				w.Errorf("%s: the scan is %s", c.what, status)
+			}
+		}
+		if code := w.sendAs("run-one", "GET", download, w.token, nil); code != http.StatusForbidden {
+			w.Errorf("the download is answered %d", code)
+		}
+		status, exitCode := w.scanStatus(refused)
+		w.same("the refused scan", redoubt.ScanError.String()+" 2", fmt.Sprint(status, " ", exitCode))
+		if status, _ := w.scanStatus(other); status != redoubt.ScanRunning.String() {
+			w.Errorf("the other scan is %s", status)
+		}
+		if results, complete := w.finishAs(w.token, other); results != http.StatusOK || complete != http.StatusOK {
+			w.Errorf("the other scan is answered %d and %d", results, complete)
+		}
+		status, _ = w.scanStatus(other)
+		w.same("the other scan", redoubt.ScanCompleted.String(), status)
+	})
+}
