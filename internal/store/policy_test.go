@@ -247,7 +247,11 @@ func TestARuleOfSeveralPoliciesHasOneText(t *testing.T) {
 			listed, err3 := tx.ListedRules(ctx, []int64{policies[0].ID})
 			same(t, "listed by default", listed, map[string]bool{})
 			rule.Message = "two"
-			_, err4 := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"r","message":"two"}`)})
+			another := store.Serving{Rule: rule, Text: []byte(`{"id":"r","message":"two"}`)}
+			_, bad := tx.ServeRule(ctx, another)
+			fails(t, "another text in a policy without the rule", bad, redoubt.ErrConflict)
+			_, err4 := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"r"}`)})
+			_, err9 := tx.ServeRule(ctx, another)
 			served, err5 := tx.ServedRules(ctx)
 			var told []string
 			for _, r := range served {
@@ -258,14 +262,14 @@ func TestARuleOfSeveralPoliciesHasOneText(t *testing.T) {
 			same(t, "versions", len(versions), 2)
 			same(t, "the first", versions[0], redoubt.RuleVersion{Version: 1, Text: []byte(`{"id":"r"}`), Starter: true, AddedAt: tx.Now(), AddedBy: storetest.Actor.String()})
 			rule.IssueType = redoubt.Secrets
-			_, bad := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{}`)})
+			_, bad = tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{}`)})
 			fails(t, "the rule for another product", bad, redoubt.ErrConflict)
 			_, bad = tx.ServeRule(ctx, store.Serving{Rule: redoubt.Rule{Name: "s", IssueType: redoubt.Secrets}, Text: []byte(`{}`), PolicyID: p.ID})
 			fails(t, "a rule for secrets in a policy for code", bad, redoubt.ErrConflict)
 			err7 := tx.DeletePolicy(ctx, p.ID)
 			served, err8 := tx.ServedRules(ctx)
 			same(t, "served once the policy is deleted", len(served), 1)
-			return errors.Join(err, err2, err3, err4, err5, err6, err7, err8)
+			return errors.Join(err, err2, err3, err4, err5, err6, err7, err8, err9)
 		})
 	})
 }

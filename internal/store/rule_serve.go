@@ -32,6 +32,7 @@ type Serving struct {
 type placing struct {
 	Serving
 	content ruleContent
+	newest  redoubt.RuleVersion // the zero one where it never was served
 	id      int64              // of its place in the policy
 	before  redoubt.ServedRule // the zero one where the policy did not serve it
 }
@@ -47,8 +48,9 @@ func (tx *Tx) ServeRule(ctx context.Context, s Serving) (redoubt.ServedRule, err
 
 // ServeRules puts rules into policies, to be served to scanners, one after the other,
 // and returns each as it stands then. Another text is another version, in all policies
-// that have the rule. A policy or rule of another product is redoubt.ErrConflict; an
-// unknown policy is redoubt.ErrNotFound. The error names the first such rule.
+// that have the rule; only a policy that has the rule brings one. A policy or rule of
+// another product, and another text of a rule that only other policies have, are
+// redoubt.ErrConflict; an unknown policy is redoubt.ErrNotFound. The error names the first such rule.
 func (tx *Tx) ServeRules(ctx context.Context, list []Serving) ([]redoubt.ServedRule, error) {
 	after := make([]redoubt.ServedRule, 0, len(list))
 	for len(list) > 0 {
@@ -103,20 +105,26 @@ func (tx *Tx) serveDistinct(ctx context.Context, list []placing) ([]redoubt.Serv
 	return after, nil
 }
 
-// choosePolicies finds the policies and checks that the rules may enter them. A rule is
-// of one product at a time, else its findings would be of two.
+// ruleUse is a policy that serves a rule.
+type ruleUse struct {
+	rule, slug string
+	policyID   int64
+	product    redoubt.IssueType
+}
+
+// choosePolicies finds the policies and checks that the rules may enter them.
 func (tx *Tx) choosePolicies(ctx context.Context, list []placing) error {
 	policies, err := tx.Policies(ctx)
 	if err != nil {
 		return err
 	}
-	in, arg := tx.in("pr.rule_name", 2, namesOf(list))
-	type use struct {
-		rule, slug string
-		product    redoubt.IssueType
+	newest, err := tx.newestVersions(ctx, namesOf(list))
+	if err != nil {
+		return err
 	}
-	uses, err := many(ctx, tx, func(r row) (u use, err error) { return u, r.Scan(&u.rule, &u.slug, &u.product) }, `
-		SELECT pr.rule_name, p.slug, p.product FROM policy_rule pr JOIN policy p ON p.deployment_id = pr.deployment_id AND p.id = pr.policy_id
+	in, arg := tx.in("pr.rule_name", 2, namesOf(list))
+	uses, err := many(ctx, tx, func(r row) (u ruleUse, err error) { return u, r.Scan(&u.rule, &u.slug, &u.policyID, &u.product) }, `
+		SELECT pr.rule_name, p.slug, p.id, p.product FROM policy_rule pr JOIN policy p ON p.deployment_id = pr.deployment_id AND p.id = pr.policy_id
 		WHERE pr.deployment_id = $1 AND pr.served = 1 AND `+in+` ORDER BY p.id`, arg)
 	if err != nil {
 		return err
@@ -132,14 +140,35 @@ func (tx *Tx) choosePolicies(ctx context.Context, list []placing) error {
 		case at < 0:
 			return fmt.Errorf("policy %d: %w", s.PolicyID, redoubt.ErrNotFound)
 		}
-		p := policies[at]
-		if s.PolicyID = p.ID; p.Product != s.Rule.IssueType {
-			return fmt.Errorf("%.80s is a rule for %s, and the policy %s one for %s: %w", s.Rule.Name, s.Rule.IssueType, p.Slug, p.Product, redoubt.ErrConflict)
+		s.PolicyID = policies[at].ID
+		list[i].newest = newest[list[i].content.key.name]
+		if err := list[i].check(policies[at], uses); err != nil {
+			return err
 		}
-		name := list[i].content.key.name
-		if other := slices.IndexFunc(uses, func(u use) bool { return u.rule == name && u.product != p.Product }); other >= 0 {
-			return fmt.Errorf("the policy %s has %.80s as a rule for another product; remove it there first: %w", uses[other].slug, s.Rule.Name, redoubt.ErrConflict)
-		}
+	}
+	return nil
+}
+
+// check returns redoubt.ErrConflict where the rule may not enter a policy. A rule is of
+// one product at a time, else its findings would be of two. Another text enters only a
+// policy that serves the rule: elsewhere it is most likely another rule with the same id.
+func (s *placing) check(p redoubt.Policy, uses []ruleUse) error {
+	name := s.content.key.name
+	if p.Product != s.Rule.IssueType {
+		return fmt.Errorf("%.80s is a rule for %s, and the policy %s one for %s: %w", s.Rule.Name, s.Rule.IssueType, p.Slug, p.Product, redoubt.ErrConflict)
+	}
+	if other := slices.IndexFunc(uses, func(u ruleUse) bool { return u.rule == name && u.product != p.Product }); other >= 0 {
+		return fmt.Errorf("the policy %s has %.80s as a rule for another product; remove it there first: %w", uses[other].slug, s.Rule.Name, redoubt.ErrConflict)
+	}
+	if s.Starter || s.newest.Version == 0 || string(s.newest.Text) == string(s.Text) {
+		return nil
+	}
+	if slices.ContainsFunc(uses, func(u ruleUse) bool { return u.rule == name && u.policyID == p.ID }) {
+		return nil
+	}
+	if other := slices.IndexFunc(uses, func(u ruleUse) bool { return u.rule == name }); other >= 0 {
+		return fmt.Errorf("the policy %s has %.80s with another text, which this would replace: rename the rule, or add its new text to that policy first: %w",
+			uses[other].slug, s.Rule.Name, redoubt.ErrConflict)
 	}
 	return nil
 }
@@ -240,15 +269,11 @@ func (tx *Tx) servedAt(ctx context.Context, list []placing) (map[int64]redoubt.S
 // addVersions writes the texts as the rules' newest versions, where they are not that
 // already.
 func (tx *Tx) addVersions(ctx context.Context, list []placing) error {
-	newest, err := tx.newestVersions(ctx, namesOf(list))
-	if err != nil {
-		return err
-	}
 	var checked, changed []string
 	var rows [][]any
 	for _, p := range list {
 		name := p.content.key.name
-		v := newest[name]
+		v := p.newest
 		switch {
 		case v.Version == 0 || string(v.Text) != string(p.Text):
 			changed = append(changed, name)
@@ -266,7 +291,7 @@ func (tx *Tx) addVersions(ctx context.Context, list []placing) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	err = tx.insert(ctx, `rule_version (deployment_id, rule_name, version, text_json, checked, starter, added_at, added_by)`, rows, "")
+	err := tx.insert(ctx, `rule_version (deployment_id, rule_name, version, text_json, checked, starter, added_at, added_by)`, rows, "")
 	if err != nil {
 		return err
 	}
