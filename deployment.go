@@ -1,6 +1,7 @@
 package redoubt
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"time"
@@ -56,13 +57,23 @@ type Actor struct {
 	Via  string `json:"via,omitempty"` // where they decided, of replies at a code host: octocat at acme/payments#3
 }
 
-// String returns kind:name, for logs and lists.
-func (a Actor) String() string {
-	if a.Name != "" {
-		return a.Kind + ":" + a.Name
+// ActorUser is the kind of an actor who signed in; its id is the login name, and its
+// name the display name, which people choose.
+const ActorUser = "user"
+
+// Label returns the login name of a user and the name of any other actor, which may be
+// empty. It is never the display name of a user: several users can choose the same one.
+func (a Actor) Label() string {
+	if a.Kind == ActorUser && a.ID != "" {
+		return a.ID
 	}
-	if a.ID != "" {
-		return a.Kind + ":" + a.ID
+	return a.Name
+}
+
+// String returns kind:label, for logs and lists; the id where there is no label.
+func (a Actor) String() string {
+	if label := cmp.Or(a.Label(), a.ID); label != "" {
+		return a.Kind + ":" + label
 	}
 	return a.Kind
 }

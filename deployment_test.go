@@ -17,3 +17,15 @@ func TestNextVersion(t *testing.T) {
 		t.Error("chance changes the number")
 	}
 }
+
+// Users are named by the login name that only they have, all others by their name.
+func TestActorString(t *testing.T) {
+	for want, a := range map[string]Actor{
+		"user:secada": {Kind: ActorUser, ID: "secada", Name: "ada"}, "token:ci": {Kind: "token", ID: "tok_1", Name: "ci"},
+		"vex:7": {Kind: ActorVEX, ID: "7"}, "cli": {Kind: "cli"}, "user:Ada": {Kind: ActorUser, Name: "Ada"},
+	} {
+		if got := a.String(); got != want {
+			t.Errorf("%+v is %s, want %s", a, got, want)
+		}
+	}
+}

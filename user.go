@@ -52,7 +52,7 @@ func (u User) Title() string {
 func (u User) Enabled() bool { return u.DisabledAt.IsZero() }
 
 // Actor names the user in the audit trail.
-func (u User) Actor() Actor { return Actor{Kind: "user", ID: u.Name, Name: u.Title()} }
+func (u User) Actor() Actor { return Actor{Kind: ActorUser, ID: u.Name, Name: u.Title()} }
 
 // Member is a user as one deployment knows them.
 type Member struct {

@@ -116,7 +116,7 @@ func toldEvent(e store.FindingHistory) (api.FindingEvent, error) {
 // decidedEvent is what was decided about a finding.
 func decidedEvent(e redoubt.TriageEvent) api.FindingEvent {
 	return api.FindingEvent{
-		At: api.Time{Time: e.At}, Kind: "triaged", By: &api.Person{Kind: e.By.Kind, Name: e.By.Name},
+		At: api.Time{Time: e.At}, Kind: "triaged", By: &api.Person{Kind: e.By.Kind, Name: e.By.Label()},
 		Before: stateThen(e.Before), After: stateThen(e.After), Note: e.Note,
 	}
 }
@@ -124,11 +124,11 @@ func decidedEvent(e redoubt.TriageEvent) api.FindingEvent {
 // askedEvents tell that an exception was asked for, and what became of that.
 func askedEvents(r redoubt.ExceptionRequest) []api.FindingEvent {
 	events := []api.FindingEvent{{
-		At: api.Time{Time: r.AskedAt}, Kind: "exception_asked", By: &api.Person{Kind: r.AskedBy.Kind, Name: r.AskedBy.Name}, Note: r.Reason,
+		At: api.Time{Time: r.AskedAt}, Kind: "exception_asked", By: &api.Person{Kind: r.AskedBy.Kind, Name: r.AskedBy.Label()}, Note: r.Reason,
 	}}
 	if r.State != redoubt.RequestOpen {
 		events = append(events, api.FindingEvent{
-			At: api.Time{Time: r.DecidedAt}, Kind: "exception_" + r.State.String(), By: &api.Person{Kind: r.DecidedBy.Kind, Name: r.DecidedBy.Name}, Note: r.Answer,
+			At: api.Time{Time: r.DecidedAt}, Kind: "exception_" + r.State.String(), By: &api.Person{Kind: r.DecidedBy.Kind, Name: r.DecidedBy.Label()}, Note: r.Answer,
 		})
 	}
 	return events
@@ -137,7 +137,7 @@ func askedEvents(r redoubt.ExceptionRequest) []api.FindingEvent {
 // commentEvents tell that somebody commented, and that somebody withdrew it.
 func commentEvents(n redoubt.FindingComment) []api.FindingEvent {
 	event := func(at time.Time, kind string, by redoubt.Actor) api.FindingEvent {
-		return api.FindingEvent{At: api.Time{Time: at}, Kind: kind, By: &api.Person{Kind: by.Kind, Name: by.Name}, CommentID: n.ID}
+		return api.FindingEvent{At: api.Time{Time: at}, Kind: kind, By: &api.Person{Kind: by.Kind, Name: by.Label()}, CommentID: n.ID}
 	}
 	written := event(n.WrittenAt, "commented", n.WrittenBy)
 	if !n.Withdrawn() {

@@ -38,7 +38,7 @@ func (c *call) savedViewsOf(view *index.View, list ...redoubt.SavedView) []api.S
 	for i, v := range list {
 		out[i] = api.SavedView{
 			ID: v.ID, Name: v.Name, IssueType: v.IssueType.String(), Query: v.Query, Shared: v.Shared(), Default: v.Default,
-			CreatedAt: api.Time{Time: v.CreatedAt}, CreatedBy: v.CreatedBy.Name,
+			CreatedAt: api.Time{Time: v.CreatedAt}, CreatedBy: v.CreatedBy.Label(),
 		}
 		q, err := c.readQuery(v.IssueType, v.Query)
 		if err != nil {

@@ -39,7 +39,7 @@ func (in *ticketsInput) Resolve(ctx huma.Context) []error {
 func ticketAnswer(t redoubt.Ticket, about []redoubt.TicketFinding) api.Ticket {
 	return api.Ticket{
 		ID: t.ID, State: t.State.String(), URL: t.URL, ExternalSlug: t.Slug, IssueIDs: findingIDs(about), Problem: t.Problem,
-		CreatedAt: api.Time{Time: t.CreatedAt}, CreatedBy: t.CreatedBy.Name, CheckedAt: timeOrNull(t.CheckedAt),
+		CreatedAt: api.Time{Time: t.CreatedAt}, CreatedBy: t.CreatedBy.Label(), CheckedAt: timeOrNull(t.CheckedAt),
 	}
 }
 

@@ -117,7 +117,7 @@ func (tx *Tx) tellRequest(ctx context.Context, e redoubt.NotificationEvent, r re
 		if err != nil && !errors.Is(err, redoubt.ErrNotFound) { // who left is still who asked
 			return err
 		}
-		h.Asker = cmp.Or(m.Name, r.AskedBy.Name)
+		h.Asker = cmp.Or(m.Name, r.AskedBy.Label())
 		if own := tx.actor.Kind == "user" && tx.actor.ID == m.Name; e == redoubt.EventExceptionDecided && !own && m.MailTo() != "" {
 			h.Persons = []int64{r.AskerID}
 		}
@@ -134,7 +134,7 @@ func (tx *Tx) tellRequest(ctx context.Context, e redoubt.NotificationEvent, r re
 // tellComment tells of a comment on a finding. Whom it mentions gets mail, but for who wrote
 // it.
 func (tx *Tx) tellComment(ctx context.Context, c redoubt.FindingComment) error {
-	h := redoubt.Happening{Event: redoubt.EventComment, CommentID: c.ID, Author: c.WrittenBy.Name}
+	h := redoubt.Happening{Event: redoubt.EventComment, CommentID: c.ID, Author: c.WrittenBy.Label()}
 	h.Lineages.Add(c.LineageID)
 	if len(c.Mentions) == 0 && !tx.notified.Has(h.Event) {
 		return nil

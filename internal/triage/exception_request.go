@@ -154,7 +154,7 @@ func Withdraw(ctx context.Context, s RequestStore, id, askerID int64) (redoubt.E
 	}
 	by, actor := r.AskedBy, s.Actor()
 	if r.AskerID != askerID || askerID == 0 && (by.Kind != actor.Kind || by.ID != actor.ID || by.Name != actor.Name) {
-		return r, redoubt.Invalid("request", "only who asked withdraws a request: %s did", cmp.Or(by.Name, by.ID))
+		return r, redoubt.Invalid("request", "only who asked withdraws a request: %s did", cmp.Or(by.Label(), by.ID))
 	}
 	r.State = redoubt.RequestWithdrawn
 	return s.DecideExceptionRequest(ctx, r)

@@ -71,7 +71,7 @@ func WithdrawComment(ctx context.Context, s CommentStore, f redoubt.Finding, id,
 	own := c.AuthorID == userID && (userID != 0 || by.Kind == actor.Kind && by.ID == actor.ID && by.Name == actor.Name)
 	switch {
 	case !own && !admin:
-		return c, redoubt.Invalid("comment", "only who wrote a comment, or an administrator, withdraws it: %s did", cmp.Or(by.Name, by.ID))
+		return c, redoubt.Invalid("comment", "only who wrote a comment, or an administrator, withdraws it: %s did", cmp.Or(by.Label(), by.ID))
 	case c.Withdrawn():
 		return c, fmt.Errorf("comment %d was withdrawn already: %w", id, redoubt.ErrConflict)
 	}

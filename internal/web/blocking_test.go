@@ -126,7 +126,7 @@ func TestWhatBlocks(t *testing.T) {
 	if to := done.Header.Get("Location"); !strings.HasPrefix(to, "/orgs/acme"+page+"?done=") {
 		t.Fatalf("the decision leads to %q: %s\n%s", to, done.text, preview.text)
 	}
-	says(t, s.page(page), "Nothing blocks any more", "A re-run will pass.", "Ignored by Ada Lovelace: Acceptable risk.")
+	says(t, s.page(page), "Nothing blocks any more", "A re-run will pass.", "Ignored by ada: Acceptable risk.")
 
 	s.as(redoubt.RoleViewer)
 	if text := s.page(page); strings.Contains(text, "<textarea") {

@@ -196,7 +196,7 @@ func TestPolicyModes(t *testing.T) {
 		t.Errorf("a triager: %d", a.StatusCode)
 	}
 	s.as(redoubt.RoleAdmin)
-	says(t, s.follow("/policies/"+id+"/rules", change), "redoubt.python.eval</code> holds", `value="block" aria-pressed="true"`, "changed by Ada Lovelace")
+	says(t, s.follow("/policies/"+id+"/rules", change), "redoubt.python.eval</code> holds", `value="block" aria-pressed="true"`, "changed by ada")
 	filter := redoubt.FindingFilter{IssueType: redoubt.SAST, Rules: []string{"redoubt.python.eval"}, Modes: []redoubt.PolicyMode{redoubt.ModeBlock}}
 	if s.view().Count(filter) == 0 {
 		t.Error("the mode does not hold")

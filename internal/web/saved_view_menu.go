@@ -148,8 +148,8 @@ func (req *request) unchangedView(ctx context.Context, tx *store.Tx, v redoubt.S
 	if err != nil {
 		return err
 	}
-	who := "by " + by.Name
-	if !v.Shared() || by.Name == "" || by == req.viewer.Actor() {
+	who := "by " + by.Label()
+	if !v.Shared() || by.Label() == "" || by == req.viewer.Actor() {
 		who = "from another window"
 	}
 	return fmt.Errorf("this view was changed meanwhile, %s: it is called %s now. Look at what it has, then do it again to overwrite that: %w", who, v.Name, redoubt.ErrConflict)

@@ -220,7 +220,7 @@ func TestAColleaguesLinkSaysWhatWasChanged(t *testing.T) {
 	says(t, s.page(to), "1 finding set to fixing", "Undo")
 	s.viewer.User, s.viewer.DisplayName = "eve", "Eve"
 	page := s.page(to)
-	says(t, page, "1 finding set to fixing by Ada Lovelace just now")
+	says(t, page, "1 finding set to fixing by ada just now")
 	lacks(t, page, "Nothing was changed", `action="/orgs/acme/triage/undo"`)
 	// An address that names more than one decision says nothing of any.
 	form = formOf(s.page("/findings/" + firstFinding(s)))

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -106,13 +107,8 @@ func (req *request) decided(done, back string) (*decision, error) {
 	return d, nil
 }
 
-// titleOf is what people call who did something.
-func titleOf(by redoubt.Actor) string {
-	if by.Name != "" {
-		return by.Name
-	}
-	return by.String()
-}
+// titleOf names an actor to people.
+func titleOf(by redoubt.Actor) string { return cmp.Or(by.Label(), by.String()) }
 
 // whatWasDecided says in a few words what the events of one decision changed.
 func whatWasDecided(events []redoubt.TriageEvent) string {

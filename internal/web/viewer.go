@@ -30,7 +30,7 @@ func (v Viewer) May(least redoubt.Role) bool { return v.Role >= least }
 
 // Actor is the viewer in trails.
 func (v Viewer) Actor() redoubt.Actor {
-	return redoubt.Actor{Kind: "user", ID: v.User, Name: v.Name()}
+	return redoubt.Actor{Kind: redoubt.ActorUser, ID: v.User, Name: v.Name()}
 }
 
 // Viewers knows who looks.

@@ -1,0 +1,40 @@
+package web
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// A user whose display name is the login name of somebody else is named by the login name
+// wherever a page names who did something.
+func TestPagesNamePeopleByLoginName(t *testing.T) {
+	s := demoSite(t)
+	mallory := s.person("mallory", "ada")
+	s.viewer = &Viewer{
+		UserID: mallory.ID, User: mallory.Name, DisplayName: mallory.DisplayName, Role: redoubt.RoleTriager, Deployment: s.org,
+	}
+	finding := firstFinding(s)
+	own := "/findings/" + finding
+	s.post(own+"/comments", url.Values{"text": {"a remark"}})
+	s.asks("it is a test", finding)
+	form := formOf(s.page(own))
+	form.Set("state", "reviewing")
+	s.follow("/triage", form)
+	history := regexp.MustCompile(`(?s)<ol class="history">.*?</ol>`)
+	for page, part := range map[string]*regexp.Regexp{
+		own:                         history,
+		"/settings/audit":           regexp.MustCompile(`(?s)<tbody>.*</tbody>|<table.*</table>`),
+		"/exception-requests":       regexp.MustCompile(`(?s)<main.*</main>`),
+		"/exception-requests?all=1": regexp.MustCompile(`(?s)<main.*</main>`),
+	} {
+		s.viewer.Role = redoubt.RoleAdmin
+		text := part.FindString(s.page(page))
+		if !strings.Contains(text, "mallory") || regexp.MustCompile(`(>|by |by</span> )ada\b`).MatchString(text) {
+			t.Errorf("%s names the user otherwise: %s", page, text)
+		}
+	}
+}
