@@ -23,6 +23,7 @@ type importReader struct {
 	read    int
 	unread  []unreadFile
 	passed  []string // links and what else is no file
+	others  []string // files in folders that only have the name of a lockfile
 	// blind says that more than lockfiles could not be read: what is in them is
 	// not known, so nothing counts as gone.
 	blind bool
@@ -48,6 +49,9 @@ func (r *importReader) readAll(ctx context.Context, list []importFile, bar *prog
 			continue
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case f.found && report.IsNamesake(err):
+			r.others = append(r.others, f.disk)
+			continue
 		case r.strict:
 			return err
 		}
@@ -68,7 +72,7 @@ func (r *importReader) readAll(ctx context.Context, list []importFile, bar *prog
 		r.unread[len(r.unread)-1].err = err
 	}
 	if r.read == 0 {
-		return r.none("")
+		return r.none("nothing to import: the folder has neither lockfiles nor bills of materials")
 	}
 	return nil
 }
@@ -118,6 +122,9 @@ func (r *importReader) tells(refused redoubt.Refusal) bool {
 func (r *importReader) tell(w io.Writer) {
 	for _, name := range r.passed {
 		fmt.Fprintf(w, "redoubt: %s is left out: in a folder, only files are read, no links\n", name)
+	}
+	for _, name := range r.others {
+		fmt.Fprintf(w, "redoubt: %s is left out: it only has the name of a lockfile\n", name)
 	}
 	if len(r.unread) == 0 {
 		return

@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"bytes"
 	"maps"
 	"regexp"
 	"slices"
@@ -11,6 +12,9 @@ import (
 )
 
 var juliaEntry = regexp.MustCompile(`^\[\[(?:deps\.)?"?([A-Za-z0-9_]+)"?\]\]\s*$`)
+
+// juliaHeader begins a manifest, and is all of it in the first format without packages.
+const juliaHeader = "# This file is machine-generated"
 
 // readJuliaManifest reads Manifest.toml of either format. Packages of Julia
 // itself have no version, nor have those of folders.
@@ -56,8 +60,8 @@ func readJuliaManifest(l *lock) error {
 	if unversioned > 0 {
 		l.refuse(read.Base(l.Name), "left out are packages without a version, as libraries that come with Julia are: %d", unversioned)
 	}
-	if !known {
-		return read.NotA("Manifest.toml", "it has no manifest_format and no package with a uuid")
+	if !known && (len(manifest) > 0 || !bytes.HasPrefix(l.Data, []byte(juliaHeader))) {
+		return read.Namesake("Manifest.toml of Julia", "it has no manifest_format and no package with a uuid")
 	}
 	return nil
 }
