@@ -27,6 +27,9 @@ const (
 	maxCIBytes = 512 << 20
 )
 
+// detectBytes is how much of the beginning of a file says which format it has.
+const detectBytes = 64 << 10
+
 // inventory hands in every lockfile and bill of materials of the checkout, as
 // all that there are. Where not all of them can be looked at, none counts as gone
 // by its absence.
@@ -98,7 +101,7 @@ func (b *ciInventory) read(name string, isLockfile bool) {
 	case !isLockfile:
 		// Anything may be called bom.json, and one that is broken would take the
 		// whole request with it.
-		format, err := report.Detect(name, data[:min(len(data), 64<<10)])
+		format, err := report.Detect(name, data[:min(len(data), detectBytes)])
 		if foreign, ok := errors.AsType[*report.ForeignError](err); ok {
 			b.lose(fmt.Errorf("%s could not be read: %w", name, foreign))
 			return

@@ -25,7 +25,7 @@ func TestForeignReports(t *testing.T) {
 		`{"pass":true,"vulnerabilities":[]}`:                                                                                          "mix_audit",
 		`{"advisories":[],"abandoned":[]}`:                                                                                            "composer audit",
 		`{"advisories":{"a/b":[{"advisoryId":"PKSA-1"}]}}`:                                                                            "composer audit",
-		`{"database":{},"lockfile":{"dependency-count":1},"vulnerabilities":{"found":false,"count":0,"list":[]}}`:                                         "cargo audit",
+		`{"database":{},"lockfile":{"dependency-count":1},"vulnerabilities":{"found":false,"count":0,"list":[]}}`:                     "cargo audit",
 		`{"metadata":{"reportProperties":{}},"rules":[],"vulnerabilities":[]}`:                                                        "Xygeni",
 		`{"host":"a","ip":"1","port":"80","banner":"","vulnerabilities":[]}`:                                                          "Nikto",
 		`{"dawn_version":"1.6","vulnerabilities":[]}`:                                                                                 "Dawn",
