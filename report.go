@@ -3,6 +3,7 @@ package redoubt
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"time"
 )
 
@@ -42,6 +43,7 @@ type Report struct {
 	Memo        *ReportMemo   `json:"-"`
 	Context     Digest        `json:"-"`
 	Inventories []Inventory
+	Clean       int `json:"-"` // items that were read and report nothing, where the report lists such
 	// VEX are documents, and without a name what an SBOM says beside its
 	// components.
 	VEX []VEXDocument
@@ -51,6 +53,30 @@ type Report struct {
 // OnlyVEX reports whether the report says nothing but what documents do: it was
 // made by no scan. One that is not there says nothing.
 func (r *Report) OnlyVEX() bool { return r != nil && r.Tool == ToolVEX }
+
+// AllRefused returns an empty string, or for a report that has items of which none could
+// be read a sentence that says so, with the first. Such a report says nothing, and must
+// not pass for one of a scan that found nothing. Lockfiles are never such a report: what
+// they list without a version is refused, and they are stated all the same.
+func (r *Report) AllRefused() string {
+	if r.CountRefused() == 0 || len(r.Results)+len(r.Known)+r.Clean > 0 || r.Tool == ToolLockfile {
+		return ""
+	}
+	for _, i := range r.Inventories {
+		if len(i.Dependencies) > 0 {
+			return ""
+		}
+	}
+	for _, d := range r.VEX {
+		if len(d.Statements) > 0 {
+			return ""
+		}
+	}
+	return fmt.Sprintf("none of its %d items could be read; the first, %s: %s", r.CountRefused(), r.Refused[0].Item, r.Refused[0].Reason)
+}
+
+// ToolLockfile stands for the tool of reports that are lockfiles.
+const ToolLockfile = "lockfile"
 
 // ToolVEX stands for the tool of reports that are VEX documents.
 const ToolVEX = "vex"

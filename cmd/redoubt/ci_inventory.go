@@ -27,6 +27,9 @@ const (
 	maxCIBytes = 512 << 20
 )
 
+// detectBytes is how much of the beginning of a file says which format it has.
+const detectBytes = 64 << 10
+
 // inventory hands in every lockfile and bill of materials of the checkout, as
 // all that there are. Where not all of them can be looked at, none counts as gone
 // by its absence.
@@ -83,19 +86,26 @@ func (b *ciInventory) lose(why error) {
 
 // read reads a file of the inventory. A lockfile that cannot be goes without its
 // text, so that what is known of it stays in force.
-func (b *ciInventory) read(name string, lockfile bool) {
+func (b *ciInventory) read(name string, isLockfile bool) {
 	data, err := b.text(name)
 	switch {
-	case err != nil && lockfile:
+	case err != nil && isLockfile:
 		b.files = append(b.files, api.File{Name: name, Unread: err.Error()})
 		return
 	case err != nil:
 		b.lose(fmt.Errorf("%s could not be read: %w", name, err))
 		return
-	case !lockfile:
+	case isLockfile && lockfile.IsNamesake(name, data):
+		fmt.Fprintf(b.err, "redoubt ci: %s is skipped: it only has the name of a lockfile\n", name)
+		return
+	case !isLockfile:
 		// Anything may be called bom.json, and one that is broken would take the
 		// whole request with it.
-		format, err := report.Detect(name, data[:min(len(data), 64<<10)])
+		format, err := report.Detect(name, data[:min(len(data), detectBytes)])
+		if foreign, ok := errors.AsType[*report.ForeignError](err); ok {
+			b.lose(fmt.Errorf("%s could not be read: %w", name, foreign))
+			return
+		}
 		if err != nil || !slices.Contains(bomFormats, format) {
 			fmt.Fprintf(b.err, "redoubt ci: %s is skipped: it is neither CycloneDX nor SPDX\n", name)
 			return

@@ -1,17 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
 // importReader reads the files of an import, and notes those that it cannot.
@@ -23,6 +26,7 @@ type importReader struct {
 	read    int
 	unread  []unreadFile
 	passed  []string // links and what else is no file
+	others  []string // files in folders that only have the name of a lockfile or bill of materials
 	// blind says that more than lockfiles could not be read: what is in them is
 	// not known, so nothing counts as gone.
 	blind bool
@@ -48,6 +52,9 @@ func (r *importReader) readAll(ctx context.Context, list []importFile, bar *prog
 			continue
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case errors.Is(err, errOther), f.found && report.IsNamesake(err):
+			r.others = append(r.others, f.disk)
+			continue
 		case r.strict:
 			return err
 		}
@@ -68,7 +75,7 @@ func (r *importReader) readAll(ctx context.Context, list []importFile, bar *prog
 		r.unread[len(r.unread)-1].err = err
 	}
 	if r.read == 0 {
-		return r.none("")
+		return r.none("nothing to import: the folder has neither lockfiles nor bills of materials")
 	}
 	return nil
 }
@@ -119,6 +126,9 @@ func (r *importReader) tell(w io.Writer) {
 	for _, name := range r.passed {
 		fmt.Fprintf(w, "redoubt: %s is left out: in a folder, only files are read, no links\n", name)
 	}
+	for _, name := range r.others {
+		fmt.Fprintf(w, "redoubt: %s is left out: it only has the name of a lockfile or bill of materials\n", name)
+	}
 	if len(r.unread) == 0 {
 		return
 	}
@@ -158,8 +168,31 @@ func (r *importReader) add(ctx context.Context, file importFile, bar *progress) 
 		if info, err := got.f.Stat(); err == nil && r.code != nil {
 			o.Source, o.Unlooked = r.code.source(info.ModTime()), r.code.note
 		}
+		if file.found && o.Format == "" {
+			if other, err := isOther(got.f, file.name); err != nil || other {
+				return cmp.Or(err, errOther)
+			}
+		}
 		return r.reading.Add(bar.reader(got.f), o)
 	}
+}
+
+// errOther is for a file that is no bill of materials, though it is called like one.
+var errOther = errors.New("it is a report of another kind")
+
+// isOther reports whether a file called like a bill of materials is a report of another
+// kind: of a folder, none is taken. It leaves the file at its start.
+func isOther(f *os.File, name string) (bool, error) {
+	if lockfile.Is(name) || !isBOM(name) {
+		return false, nil
+	}
+	head, err := io.ReadAll(io.LimitReader(f, detectBytes))
+	if err != nil {
+		return false, err
+	}
+	format, unknown := report.Detect(name, head)
+	_, err = f.Seek(0, io.SeekStart)
+	return unknown == nil && !slices.Contains(bomFormats, format), err
 }
 
 // unreadable says without the path why a file cannot be opened, and what to do.

@@ -102,6 +102,9 @@ func readVEX(files []string) (documents []redoubt.VEXDocument, refused []string,
 		if !r.OnlyVEX() {
 			return nil, nil, fmt.Errorf("one of the files is a report of %s and no VEX document of its own; redoubt import takes it, with what it says of vulnerabilities", r.Tool)
 		}
+		if why := r.AllRefused(); why != "" {
+			return nil, nil, errors.New(why)
+		}
 		for _, item := range r.Refused {
 			refused = append(refused, fmt.Sprintf("  refused %s: %s", item.Item, item.Reason))
 		}

@@ -78,6 +78,9 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	if u.Strict && all.CountRefused() > 0 {
 		return Summary{}, invalidItems(all)
 	}
+	if err := u.sayingNothing(sightings, all); err != nil {
+		return Summary{}, err
+	}
 	project, err := u.project(ctx, s)
 	if err != nil {
 		return Summary{}, err
@@ -171,6 +174,23 @@ func (u *Upload) observe() ([]Sighting, []redoubt.InventoryStatement, redoubt.Re
 	all.RefuseAll(refused)
 	all.RefuseAll(more)
 	return sightings, inventories, all
+}
+
+// sayingNothing is the error for an import that has items of which none can be taken.
+// A scan that began ends by what it reports.
+func (u *Upload) sayingNothing(sightings []Sighting, all redoubt.Refusals) error {
+	if u.Begun != nil {
+		return nil
+	}
+	rest := *u.Report
+	rest.Refusals = all
+	if len(sightings) == 0 {
+		rest.Results = nil
+	}
+	if why := rest.AllRefused(); why != "" {
+		return redoubt.Invalid("report", "%s", why)
+	}
+	return nil
 }
 
 // project finds the project. A scan that began has its own: what its sender

@@ -42,6 +42,9 @@ func (n *native) pipAudit(item string, p *pipAuditPackage) {
 		n.refuse(item, "pip-audit skipped %s: %s", p.Name.Name(), p.Skipped.Name())
 		return
 	}
+	if len(p.Vulnerabilities) == 0 {
+		n.rep.Clean++
+	}
 	for _, v := range p.Vulnerabilities {
 		n.vulnerable(affected{
 			item: item, kind: "pypi", name: read.Text(purl.PyPIName(p.Name.Name())), version: p.Version, aliases: v.Aliases, fixes: v.Fixes,
@@ -62,13 +65,15 @@ type osvResult struct {
 			Ecosystem read.Text `json:"ecosystem"`
 		} `json:"package"`
 		Vulnerabilities []osvRecord `json:"vulnerabilities"`
-		Groups          []struct {
-			IDs      read.Texts         `json:"ids"`
-			Aliases  read.Texts         `json:"aliases"`
-			Severity read.Text          `json:"max_severity"` // a score
-			Analysis map[string]osvCall `json:"experimental_analysis"`
-		} `json:"groups"`
+		Groups          []osvGroup  `json:"groups"`
 	} `json:"packages"`
+}
+
+type osvGroup struct {
+	IDs      read.Texts         `json:"ids"`
+	Aliases  read.Texts         `json:"aliases"`
+	Severity read.Text          `json:"max_severity"` // a score
+	Analysis map[string]osvCall `json:"experimental_analysis"`
 }
 
 type osvRecord struct {
@@ -104,7 +109,7 @@ func (n *native) osvScanner(item string, r *osvResult) {
 		for _, v := range p.Vulnerabilities {
 			records[string(v.ID)] = v
 		}
-		for _, g := range p.Groups {
+		for _, g := range withUngrouped(p.Groups, p.Vulnerabilities) {
 			record := records[g.IDs.First()]
 			n.vulnerable(affected{
 				item: item, kind: p.Package.Ecosystem, name: p.Package.Name, version: p.Package.Version, location: string(r.Source.Path),
@@ -116,6 +121,23 @@ func (n *native) osvScanner(item string, r *osvResult) {
 			})
 		}
 	}
+}
+
+// withUngrouped adds a group for each record that is in none.
+func withUngrouped(groups []osvGroup, records []osvRecord) []osvGroup {
+	grouped := map[string]bool{}
+	for _, g := range groups {
+		for _, id := range g.IDs {
+			grouped[id] = true
+		}
+	}
+	for _, v := range records {
+		if id := string(v.ID); !grouped[id] {
+			grouped[id] = true
+			groups = append(groups, osvGroup{IDs: read.Texts{id}})
+		}
+	}
+	return groups
 }
 
 // osvCall is what osv-scanner's analysis of calls says of one record.

@@ -70,6 +70,10 @@ func fileError(o Options, offset int64, err error) error {
 	return out
 }
 
+// IsNamesake reports whether a file cannot be read as it only shares its name with a
+// lockfile: several tools use the name, and it has nothing of the lockfile's.
+func IsNamesake(err error) bool { return read.IsNamesake(err) }
+
 func advice(err error) string {
 	other := (*read.FormatError)(nil)
 	switch {

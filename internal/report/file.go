@@ -71,6 +71,7 @@ func merge(a, b *redoubt.Report) {
 	a.Results = append(a.Results, b.Results...)
 	a.Inventories = append(a.Inventories, b.Inventories...)
 	a.VEX = mergeVEX(a.VEX, b.VEX)
+	a.Clean += b.Clean
 	a.RefuseAll(b.Refusals)
 }
 

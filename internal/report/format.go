@@ -2,12 +2,11 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt/internal/report/lockfile"
@@ -66,108 +65,114 @@ func Formats() []FormatInfo {
 	}
 }
 
-// understood names the formats in one line.
-func understood() string {
-	var titles []string
-	for _, f := range Formats() {
-		title := f.Title
-		if len(f.Names) > 0 {
-			title += " (" + strings.Join(f.Names, ", ") + ")"
-		}
-		titles = append(titles, title)
-	}
-	return strings.Join(titles, "; ")
-}
-
-// Detect tells what a file is from its beginning (64 KiB are plenty), and
-// where that says nothing, from its name. The error says what is understood.
+// Detect returns the format of a file by its beginning (64 KiB are plenty), and
+// where that says nothing, by its name. The error is a *ForeignError for a format that
+// is recognized and not read; else it says how to name the format.
 func Detect(name string, head []byte) (Format, error) {
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
-	var hint string
+	isLockfile := lockfile.Is(name)
+	var found Format
+	var foreign error
 	if len(trimmed) > 0 {
-		var found Format
 		switch trimmed[0] {
 		case '{', '[':
-			found, hint = detectJSON(trimmed)
+			found, foreign = detectJSON(trimmed)
 		case '<':
 			found = detectXML(trimmed)
 		}
-		if found != "" {
-			return found, nil
-		}
 	}
-	if lockfile.Is(name) {
+	switch {
+	case found != "":
+		return found, nil
+	case isLockfile:
 		return Lockfile, nil
+	case foreign != nil:
+		return "", foreign
+	case string(bytes.TrimRight(trimmed, " \t\r\n")) == "[]":
+		return GitleaksJSON, nil // of a run that found nothing; no other format here is a list that may be empty
+	case len(trimmed) == 0:
+		return "", errors.New("the file is empty; " + howToName())
 	}
-	if hint == "" {
-		hint = "give the format, or write one of those that are understood: " + understood()
-	}
-	if len(trimmed) == 0 {
-		return "", errors.New("the file is empty; " + hint)
-	}
-	return "", fmt.Errorf("the format of this file is not known; %s", hint)
+	return "", errors.New("the format of this file is not known; " + howToName())
 }
 
-// marks tell JSON documents by a member at the top, or by one just below the
-// named member of the top. Lockfiles hold names of packages there, so the word
-// alone would not do.
-var marks = map[string]Format{
-	"runs": SARIF, "bomFormat": CycloneDXJSON, "spdxVersion": SPDXJSON, "SPDXID": SPDXJSON,
-	"interfile_languages_used": SemgrepJSON, "engine_requested": SemgrepJSON, "skipped_rules": SemgrepJSON,
-	"results.check_id": SemgrepJSON,
-	"paths.scanned":    SemgrepJSON, // all that older versions tell without results
-	"RuleID":           GitleaksJSON, "SchemaVersion": TrivyJSON, "SourceMetadata": TruffleHogJSON, "DetectorName": TruffleHogJSON,
-	"scan.analyzer": GitLabJSON, "vulnerabilities.identifiers": GitLabJSON, "matches.matchDetails": GrypeJSON,
-	"config.protocol_version": GovulncheckJSON, "results.packages": OSVScannerJSON, "experimental_config": OSVScannerJSON,
-	"dependencies.vulns": PipAuditJSON,
-	"auditReportVersion": NPMAuditJSON, "data.advisory": NPMAuditJSON, "children.Vulnerable Versions": NPMAuditJSON,
+// howToName says what to do about a file whose format is not known.
+func howToName() string {
+	var names []string
+	for _, f := range Formats() {
+		names = append(names, string(f.Format))
+	}
+	return "name it with --format FORMAT (in a request, with the parameter format), or send one of those that are read: " +
+		strings.Join(names, ", ") + " (lockfiles are known by their names, as package-lock.json)"
 }
 
-// weak marks tell documents that hold no better one, as those without results.
-var weak = map[string]Format{"vulnerabilities": GitLabJSON, "matches": GrypeJSON, "advisories": NPMAuditJSON}
-
-// hints tell documents that are not understood by a member at the top.
-var hints = map[string]string{
-	"@graph":                "it looks like SPDX 3; export SPDX 2.3 or CycloneDX instead",
-	"test_id":               "it looks like Bandit's own JSON; run bandit with -f sarif",
-	"generated_at":          "it looks like Bandit's own JSON; run bandit with -f sarif",
-	"artifactRelationships": "it looks like syft's own JSON; run syft with -o cyclonedx-json",
+// marked is a format and the signs of it.
+type marked struct {
+	format Format
+	signs  []sign
 }
 
-// detectJSON looks at the members at the top, and for hints at those just
-// below. The head may end anywhere.
-func detectJSON(head []byte) (found Format, hint string) {
-	dec := json.NewDecoder(bytes.NewReader(head))
-	var last Format
-	parent := ""
-	for k := range keys(dec) {
-		switch {
-		case k.depth == 1 && (k.name == "$schema" || k.name == "@context"):
-			found = schemas(k.value)
-		case k.depth == 1 && k.name == "type" && strings.HasPrefix(k.value, "audit"):
-			found = NPMAuditJSON // a line of Yarn 1
-		case k.depth == 1:
-			found, parent = marks[k.name], k.name
-		case k.depth == 2:
-			found = marks[parent+"."+k.name]
-		}
-		if found != "" {
-			return found, ""
-		}
-		if hint == "" && k.depth <= 2 {
-			hint = hints[k.name]
-		}
-		if k.depth == 1 {
-			last = cmp.Or(last, weak[k.name])
+// marks lists the JSON formats that are read, by members that only they have.
+// Lockfiles hold names of packages as members, so a word alone would not do.
+var marks = []marked{
+	{SARIF, []sign{{"runs"}}},
+	{CycloneDXJSON, []sign{{"bomFormat"}}},
+	{SPDXJSON, []sign{{"spdxVersion"}, {"SPDXID"}}},
+	{SemgrepJSON, []sign{
+		{"interfile_languages_used"},
+		{"engine_requested"},
+		{"skipped_rules"},
+		{"results[].check_id"},
+		{"paths.scanned"}, // all that older versions tell without results
+	}},
+	{GitleaksJSON, []sign{{"RuleID"}}},
+	{TrivyJSON, []sign{{"SchemaVersion", "ArtifactName"}, {"SchemaVersion", "Results"}}},
+	{TruffleHogJSON, []sign{{"SourceMetadata"}, {"DetectorName"}}},
+	{GitLabJSON, []sign{
+		{"scan.analyzer"},
+		{"scan.type", "version", "vulnerabilities"},
+		{"vulnerabilities[].identifiers", "vulnerabilities[].location"},
+		{"remediations", "vulnerabilities"}, // before there was a scan
+	}},
+	{GrypeJSON, []sign{{"matches[].matchDetails"}, {"matches", "descriptor.name=grype"}}},
+	{GovulncheckJSON, []sign{{"config.protocol_version"}}},
+	{OSVScannerJSON, []sign{{"results[].packages", "results[].source"}, {"experimental_config"}}},
+	{PipAuditJSON, []sign{{"dependencies[].vulns"}, {"dependencies", "fixes"}}},
+	{NPMAuditJSON, []sign{
+		{"auditReportVersion"},
+		{"actions", "advisories"},
+		{"advisories", "metadata.vulnerabilities"},
+		{"advisories.*.module_name"}, // npm 6, pnpm, Yarn 2 and 3
+		{"data.advisory"},
+		{"type=auditAdvisory"},
+		{"type=auditSummary"},            // a line of Yarn 1
+		{"children.Vulnerable Versions"}, // of Yarn 4
+	}},
+}
+
+// detectJSON looks at the members of a document. A format that is not read counts
+// first: it may have members that look like those of one that is.
+func detectJSON(head []byte) (Format, error) {
+	members, address := look(keys(json.NewDecoder(bytes.NewReader(head))))
+	if err := members.foreignOf(); err != nil {
+		return "", err
+	}
+	if found := schemas(address); found != "" {
+		return found, nil
+	}
+	for _, m := range marks {
+		if slices.ContainsFunc(m.signs, members.has) {
+			return m.format, nil
 		}
 	}
-	return last, hint
+	return "", nil
 }
 
-// key is a member of an object: how many objects it is in, its name, and its
-// value if that is a string.
+// key is a member of an object: how many objects it is in, whether the innermost is an
+// element of a list, its name, and its value if that is a string.
 type key struct {
 	depth       int
+	listed      bool
 	name, value string
 }
 
@@ -180,7 +185,7 @@ func keys(dec *json.Decoder) iter.Seq[key] {
 			token, err := dec.Token()
 			if err != nil {
 				if named { // its value goes on beyond the head
-					yield(key{depth, name, ""})
+					yield(key{depth, isListed(open), name, ""})
 				}
 				return
 			}
@@ -200,7 +205,7 @@ func keys(dec *json.Decoder) iter.Seq[key] {
 			}
 			if inObject {
 				named = false
-				if !yield(key{depth, name, value}) {
+				if !yield(key{depth, isListed(open), name, value}) {
 					return
 				}
 			}
@@ -212,6 +217,13 @@ func keys(dec *json.Decoder) iter.Seq[key] {
 			}
 		}
 	}
+}
+
+// isListed reports whether the innermost of the open objects and lists is an object
+// in a list.
+func isListed(open []bool) bool {
+	n := len(open)
+	return n > 1 && open[n-1] && !open[n-2]
 }
 
 // schemas tells documents by the address of their schema or context.

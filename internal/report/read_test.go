@@ -31,7 +31,7 @@ func TestDetect(t *testing.T) {
 		{"x", `{"errors":[],"results":[],"skipped_rules":[]}`, SemgrepJSON, ""},
 		{"x", `{"version":"1.0","results":[],"errors":[],"paths":{"scanned":[]},"interfile_languages_used":[]}`, SemgrepJSON, ""},
 		{"x", `{"errors":[],"paths":{"scanned":["a.py"]},"results":[],"version":"0.90.0"}`, SemgrepJSON, ""},
-		{"x", `{"scanned":1,"check_id":2}`, "", "SARIF 2.1.0"},
+		{"x", `{"scanned":1,"check_id":2}`, "", "sarif"},
 		{"x", `{"$schema":"http://cyclonedx.org/schema/bom-1.6.schema.json","bom`, CycloneDXJSON, ""},
 		{"x", `{"annotations":[{"runs":1}],"bomFormat":"CycloneDX"`, CycloneDXJSON, ""},
 		{"x", `{"SPDXID":"SPDXRef-DOCUMENT","creationInfo":{`, SPDXJSON, ""},
@@ -55,8 +55,8 @@ func TestDetect(t *testing.T) {
 		{"x", `{"version":"15.0.4","scan":{"analyzer":{}}}`, GitLabJSON, ""},
 		{"x", `{"errors":[],"results":[{"test_id":"B1"}]}`, "", "bandit with -f sarif"},
 		{"x", `{"@context":"x","@graph":[]}`, "", "SPDX 2.3"},
-		{"x", `{"version":"15.0","vulnerabilities":[]}`, GitLabJSON, ""},
-		{"x", `{"a":{"runs":[]},"b":[{"SPDXID":1}]}`, "", "SARIF 2.1.0"},
+		{"x", `{"version":"15.0","vulnerabilities":[]}`, "", "gitlab-json"},
+		{"x", `{"a":{"runs":[]},"b":[{"SPDXID":1}]}`, "", "sarif"},
 		{"x", "", "", "empty"},
 		{"x", "hello", "", "package-lock.json"},
 	}
@@ -184,7 +184,7 @@ func TestFileErrors(t *testing.T) {
 			redoubt.ErrTooLarge,
 		},
 		{"too many", `{"runs":[{"results":[` + result + "," + result + `]}]}`, Limits{Items: 1}, []string{"runs[0].results", "limit 1"}, redoubt.ErrTooLarge},
-		{"unknown", "???", Limits{}, []string{"not known", "SARIF 2.1.0", "Cargo.lock"}, nil},
+		{"unknown", "???", Limits{}, []string{"not known", "--format", "sarif"}, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -119,16 +119,30 @@ func readFile(r io.Reader, o Options) ([]*redoubt.Report, error) {
 	}
 	read, ok := readers[o.Format]
 	if !ok {
-		return nil, fileError(o, -1, errors.New("no such format; known are "+understood()))
+		return nil, fileError(o, -1, errors.New("no such format; "+howToName()))
 	}
 	reports, err := read(in, o)
 	if err == nil {
 		err = in.room.err
 	}
+	if err == nil {
+		err = allRefused(reports)
+	}
 	if err != nil {
 		return nil, fileError(o, -1, err)
 	}
 	return reports, nil
+}
+
+// allRefused is the error for a file of whose source no item could be read. What VEX
+// documents say is known once all files are read: ingest.Apply refuses those.
+func allRefused(reports []*redoubt.Report) error {
+	for _, rep := range reports {
+		if why := rep.AllRefused(); why != "" && !rep.OnlyVEX() {
+			return errors.New(why)
+		}
+	}
+	return nil
 }
 
 // reader reads one format to its end.

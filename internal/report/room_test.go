@@ -82,7 +82,7 @@ func TestFilesShareTheRoom(t *testing.T) {
 
 // TestEmptyResultsAreNotKept refuses at once what names no rule.
 func TestEmptyResultsAreNotKept(t *testing.T) {
-	text := `{"runs":[{"results":[{}` + strings.Repeat(`,{}`, 20_000) + `]}]}`
+	text := `{"runs":[{"results":[{"ruleId":"a","analysisTarget":{"uri":"b"}}` + strings.Repeat(`,{}`, 20_001) + `]}]}`
 	reports, err := Read(strings.NewReader(text), Options{Name: "x.sarif"})
 	if err != nil || len(reports[0].Refused) != redoubt.MaxRefused || reports[0].CountRefused() != 20_001 {
 		t.Errorf("%v", err)

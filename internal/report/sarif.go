@@ -133,9 +133,23 @@ func (r *sarifRun) member(name string) error {
 	case "properties":
 		return r.decodeMember(where, &r.properties)
 	case "externalPropertyFileReferences":
-		r.refuse(where, "parts of this run are in other files, which are not read; write one file")
+		return r.externalFiles(where)
 	}
 	return r.skip(where)
+}
+
+// externalFiles refuses a run of which other files hold parts, unless those only
+// describe: what its taxonomies or translations are.
+func (r *sarifRun) externalFiles(where string) error {
+	described := true
+	err := r.object(where, func(name string) error {
+		described = described && slices.Contains([]string{"taxonomies", "translations", "policies"}, name)
+		return r.skip(where + "." + name)
+	})
+	if !described {
+		r.refuse(where, "parts of this run are in other files, which are not read; write one file")
+	}
+	return err
 }
 
 // decodeMember decodes what fits of a member.

@@ -17,6 +17,7 @@ import (
 // is none.
 func (r *sarifRun) convert(res *sarifResult) {
 	if !res.isFinding() {
+		r.rep.Clean++
 		return
 	}
 	rule := r.ruleOf(res)

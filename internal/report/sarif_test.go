@@ -246,11 +246,11 @@ func TestSARIFRoots(t *testing.T) {
 	}
 	for i, test := range tests {
 		reports, err := Read(strings.NewReader(run(test.rest, test.artifact)), Options{Root: test.root})
-		if err != nil {
+		if err != nil && test.want != "" {
 			t.Fatal(err)
 		}
 		got := ""
-		if len(reports[0].Results) == 1 {
+		if err == nil {
 			got = reports[0].Results[0].Path
 		}
 		if i == 5 { // a circle ends somewhere, inside

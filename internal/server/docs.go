@@ -87,7 +87,7 @@ var described = map[string]routeDoc{
 	"putSnippets": {"Send code around findings", "Keeps the lines around findings of a scan in the place of what was kept of them. What looks like a secret is taken out before anything is written, though the sender should have done so. " +
 		"Findings that are no longer where the sender saw them are skipped. Refused where the deployment keeps no code."},
 	"importReports": {"Import reports", "Takes the reports of scanners and lockfiles in: as a multipart form with its fields before its files, or as a raw body with query parameters; either may be gzip. " +
-		"The format is detected. All files count or none; a broken item is refused and loses nothing else, unless `strict`."},
+		"The format is detected. All files count or none; a broken item is refused and loses nothing else, unless `strict` or unless all are. A format that is not read is a 400."},
 
 	"listPolicies":    {"List policies", "All policies of the deployment, by id."},
 	"listPolicyRules": {"List the rules of a policy", "A policy with its rules, by id. Pass `cursor` to get the next page; it is absent on the last one."},

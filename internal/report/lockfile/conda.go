@@ -27,6 +27,9 @@ func readCondaEnvironment(l *lock) error {
 	}
 	list := child(root, "dependencies")
 	if list == nil || list.Kind != yaml.SequenceNode && (list.Kind != yaml.ScalarNode || scalar(list) != "") {
+		if child(root, "channels") == nil && child(root, "dependencies") == nil {
+			return read.Namesake("environment.yml of conda", "it has neither channels nor dependencies")
+		}
 		return read.NotA("environment.yml", "it has no list of dependencies")
 	}
 	for _, entry := range elements(list) {

@@ -64,6 +64,9 @@ func readGleamManifest(l *lock) error {
 	if err := l.toml(&manifest); err != nil {
 		return err
 	}
+	if manifest.Packages == nil && manifest.Requirements == nil {
+		return read.Namesake("manifest.toml of Gleam", "it has neither packages nor requirements")
+	}
 	if manifest.Packages == nil || manifest.Requirements == nil {
 		return read.NotA("manifest.toml", "it lacks packages or requirements")
 	}

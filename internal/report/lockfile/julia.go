@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"bytes"
 	"maps"
 	"regexp"
 	"slices"
@@ -11,6 +12,9 @@ import (
 )
 
 var juliaEntry = regexp.MustCompile(`^\[\[(?:deps\.)?"?([A-Za-z0-9_]+)"?\]\]\s*$`)
+
+// juliaHeader begins a manifest, and is all of it in the first format without packages.
+const juliaHeader = "# This file is machine-generated"
 
 // readJuliaManifest reads Manifest.toml of either format. Packages of Julia
 // itself have no version, nor have those of folders.
@@ -32,16 +36,17 @@ func readJuliaManifest(l *lock) error {
 		packages = manifest
 	}
 	unversioned := 0
-	known := isSecond || manifest["manifest_format"] != nil
+	known := isSecond || manifest["manifest_format"] != nil || bytes.HasPrefix(l.Data, []byte(juliaHeader))
+	withoutID := ""
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		entries, _ := packages[name].([]map[string]any)
 		for _, entry := range entries {
 			uuid, _ := entry["uuid"].(string)
 			version, _ := entry["version"].(string)
-			if known = known || uuid != ""; uuid == "" {
-				return read.CutOff("the package %s lacks its uuid", name)
-			}
+			known = known || uuid != ""
 			switch {
+			case uuid == "":
+				withoutID = name
 			case entry["path"] != nil: // the project's own
 			case version == "":
 				unversioned++
@@ -56,8 +61,11 @@ func readJuliaManifest(l *lock) error {
 	if unversioned > 0 {
 		l.refuse(read.Base(l.Name), "left out are packages without a version, as libraries that come with Julia are: %d", unversioned)
 	}
-	if !known {
-		return read.NotA("Manifest.toml", "it has no manifest_format and no package with a uuid")
+	switch {
+	case !known:
+		return read.Namesake("Manifest.toml of Julia", "it has no manifest_format and no package with a uuid")
+	case withoutID != "":
+		return read.CutOff("the package %s lacks its uuid", withoutID)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -105,6 +106,20 @@ func formatOf(name string) *format {
 	return nil
 }
 
+// sharedNames are those that other tools give to files of theirs, for which readers
+// return a Namesake.
+var sharedNames = []string{"manifest.toml", "Manifest.toml", "environment.yml", "environment.yaml"}
+
+// IsNamesake reports whether a file only shares its name with a lockfile: it is another
+// tool's, and no lockfile that is broken.
+func IsNamesake(name string, data []byte) bool {
+	if !slices.Contains(sharedNames, read.Base(name)) {
+		return false
+	}
+	_, err := new(Upload).Read(File{Name: name, Path: name, Data: data, Limit: 1})
+	return read.IsNamesake(err)
+}
+
 // Names lists the names that are understood.
 func Names() []string {
 	var names []string
@@ -115,7 +130,7 @@ func Names() []string {
 }
 
 // Tool is the tool of reports that are a lockfile alone.
-const Tool = "lockfile"
+const Tool = redoubt.ToolLockfile
 
 // File is a lockfile to read.
 type File struct {

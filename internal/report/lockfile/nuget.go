@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"regexp"
@@ -93,7 +94,7 @@ func readPaketLock(l *lock) error {
 			return read.NotA("paket.lock", "line %d is neither a remote nor a package and its version", number)
 		}
 	}
-	if !isPaket {
+	if !isPaket && len(bytes.TrimSpace(l.Data)) > 0 { // Paket writes nothing for no packages
 		return read.NotA("paket.lock", "it has no section of it")
 	}
 	return nil

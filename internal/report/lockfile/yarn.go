@@ -22,7 +22,8 @@ func readYarnLock(l *lock) error {
 }
 
 // readYarnClassic reads the format of Yarn 1: entries under the descriptors
-// that they satisfy. It does not tell what is direct.
+// that they satisfy. It does not tell what is direct. An empty file marks the root of a
+// project without packages.
 func readYarnClassic(l *lock) error {
 	var current redoubt.Dependency
 	var keys []string // descriptors of the current entry
@@ -65,6 +66,8 @@ func readYarnClassic(l *lock) error {
 		}
 	}
 	switch {
+	case len(bytes.TrimSpace(l.Data)) == 0:
+		return nil
 	case entries == 0 && !bytes.Contains(l.Data, []byte("# yarn lockfile v")):
 		return read.NotA("yarn.lock", "it has neither entries nor the comment with which Yarn begins one")
 	case entries > 0 && current.Version == "":

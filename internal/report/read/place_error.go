@@ -28,7 +28,12 @@ var (
 // FormatError says why a file is not what its name says: an empty list of
 // dependencies would be taken for the truth, and drop those that are known
 // (semantics §15).
-type FormatError struct{ reason string }
+type FormatError struct {
+	// Namesake says that the file is another tool's: several use its name, and it has
+	// nothing of this one's. It is then no lockfile, and no failure.
+	Namesake bool
+	reason   string
+}
 
 // Error says what the file lacks or has, and what it therefore is not.
 func (a *FormatError) Error() string { return a.reason }
@@ -36,7 +41,19 @@ func (a *FormatError) Error() string { return a.reason }
 // NotA is the error for a file that is not what its name says, with what it
 // lacks or has.
 func NotA(what, format string, args ...any) error {
-	return &FormatError{OneLine(fmt.Sprintf(format, args...), MaxName) + ", so it is no " + what}
+	return &FormatError{reason: OneLine(fmt.Sprintf(format, args...), MaxName) + ", so it is no " + what}
+}
+
+// Namesake is NotA for a name that several tools use, and a file without any of the
+// members that this tool always writes.
+func Namesake(what, format string, args ...any) error {
+	return &FormatError{Namesake: true, reason: OneLine(fmt.Sprintf(format, args...), MaxName) + ", so it is no " + what}
+}
+
+// IsNamesake reports whether an error is one of Namesake.
+func IsNamesake(err error) bool {
+	bad := (*FormatError)(nil)
+	return errors.As(err, &bad) && bad.Namesake
 }
 
 // CutOff is the error for a file that ends before what its tool always writes.

@@ -1,0 +1,153 @@
+package report
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
+
+// ForeignError says that a file has a format that is recognized and not read.
+type ForeignError struct {
+	Format  string // and mostly the tool, as "Clair JSON"
+	Instead string // what to import in its place; empty when not known
+}
+
+// Error names the format and what to import instead.
+func (e *ForeignError) Error() string {
+	text := "the format of this file is not read: it is " + e.Format
+	if e.Instead != "" {
+		text += "; " + e.Instead
+	}
+	return text
+}
+
+// foreign is a format that is not read, and the members that only it has (see sign).
+type foreign struct {
+	format, instead string
+	signs           []sign
+}
+
+// harborReport begins the member that an answer of Harbor's own interface has.
+const harborReport = "application/vnd.scanner.adapter.vuln.report.harbor+json; version=1."
+
+// What to import in place of reports that are not read.
+const (
+	insteadImage    = "scan the image with Trivy or Grype, and import their JSON"
+	insteadLockfile = "import the lockfile itself: the advisories say what is vulnerable in it"
+)
+
+// foreigners lists the formats that are recognized and not read.
+var foreigners = []foreign{
+	{"Snyk JSON", "run snyk test --sarif (snyk iac test --sarif for infrastructure)", []sign{
+		{"vulnerabilities", "ok"}, {"vulnerabilities[].upgradePath"}, {"vulnerabilities[].semver"}, {"infrastructureAsCodeIssues"},
+	}},
+	{"CSAF", "import OpenVEX or CycloneDX instead", []sign{{"document.csaf_version"}, {"document", "product_tree"}}},
+	{"SPDX 3", "export SPDX 2.3 or CycloneDX instead", []sign{{"@graph"}}},
+	{"syft JSON", "run syft with -o cyclonedx-json", []sign{{"artifactRelationships"}}},
+	{"Bandit JSON", "run bandit with -f sarif", []sign{{"results[].test_id"}, {"generated_at", "metrics", "results"}}},
+	{"gosec JSON", "run gosec with -fmt sarif", []sign{{"Issues", "Stats"}}},
+	{"Checkov JSON", "run checkov with -o sarif", []sign{{"check_type", "results"}}},
+	{"Brakeman JSON", "run brakeman with -f sarif", []sign{{"scan_info.brakeman_version"}}},
+	{"KICS JSON", "run kics with --report-formats sarif", []sign{{"queries_total", "severity_counters"}}},
+	{"Clair JSON", insteadImage, []sign{{"image", "unapproved"}, {"manifest_hash", "package_vulnerabilities"}}},
+	{"Anchore JSON", insteadImage, []sign{
+		{"imageDigest", "vulnerability_type"}, {"metadata", "securityEvaluation"}, {"feedGroup", "packageCpe"}, {"imageDigest", "evaluations"},
+	}},
+	{"Harbor JSON", insteadImage, []sign{{"generated_at", "artifact", "scanner"}, {harborReport + "0"}, {harborReport + "1"}}},
+	{"Aqua JSON", insteadImage, []sign{{"image_assurance_results"}}},
+	{"Prisma Cloud (Twistlock) JSON", insteadImage, []sign{{"results[].complianceDistribution"}, {"results[].vulnerabilityDistribution"}}},
+	{"xeol JSON", "", []sign{{"matches[].Cycle"}, {"matches", "descriptor.name=xeol"}}},
+	{"Mend JSON", insteadLockfile, []sign{{"vulnerabilities[].topFix"}, {"vulnerabilities[].scoreMetadataVector"}}},
+	{"composer audit JSON", insteadLockfile, []sign{{"advisories", "abandoned"}, {"advisories.*[].advisoryId"}}},
+	{"cargo audit JSON", insteadLockfile, []sign{{"lockfile.dependency-count", "vulnerabilities"}}},
+	{"mix_audit JSON", insteadLockfile, []sign{{"pass", "vulnerabilities"}, {"vulnerabilities[].dependency", "vulnerabilities[].advisory"}}},
+	{"bundler-audit JSON", insteadLockfile, []sign{{"results[].gem", "results[].advisory"}}},
+	{"AuditJS JSON", insteadLockfile, []sign{{"coordinates", "vulnerabilities"}}},
+	{"Nancy JSON", insteadLockfile, []sign{{"audited", "num_vulnerable"}}},
+	{"Dependency-Track JSON", "export the bill of materials as CycloneDX, and import that", []sign{{"meta.baseUrl", "findings"}}},
+	{"a resource of the Trivy operator", insteadImage, []sign{{"apiVersion", "report.updateTimestamp"}}},
+	{"AWS Security Hub JSON", "", []sign{{"ProductArn", "AwsAccountId"}}},
+	{"kube-hunter JSON", "", []sign{{"nodes", "services"}}},
+	{"Nikto JSON", "", []sign{{"host", "banner", "vulnerabilities"}}},
+	{"Dawn JSON", "", []sign{{"dawn_version"}}},
+	{"Xygeni JSON", "", []sign{{"metadata.reportProperties"}}},
+	{"JFrog Xray JSON", "", []sign{{"scan_id", "component_id", "vulnerabilities"}}},
+	{"detect-secrets JSON", "scan with gitleaks or TruffleHog, and import their JSON", []sign{{"plugins_used", "filters_used"}}},
+}
+
+// foreignOf is the error for a document of a format that is not read, or nil.
+func (s seen) foreignOf() error {
+	for _, f := range foreigners {
+		if slices.ContainsFunc(f.signs, s.has) {
+			return &ForeignError{f.format, f.instead}
+		}
+	}
+	return nil
+}
+
+// sign is a set of members of a document that only one format has together: "a" is one
+// at the top, "a.b" one of the object in it, "a[].b" one of the objects in its list,
+// "a.*.b" one further below, and "a.b=c" one whose value is that string. In a list at
+// the top, the top is each object.
+type sign []string
+
+// seen are those members of a document that any sign has.
+type seen map[string]bool
+
+func (s seen) has(all sign) bool {
+	return !slices.ContainsFunc(all, func(member string) bool { return !s[member] })
+}
+
+// wanted are the members of all signs.
+var wanted = func() seen {
+	all := seen{}
+	add := func(signs []sign) {
+		for _, member := range slices.Concat(signs...) {
+			all[member] = true
+		}
+	}
+	for _, f := range foreigners {
+		add(f.signs)
+	}
+	for _, f := range marks {
+		add(f.signs)
+	}
+	return all
+}()
+
+// maxSignValue bounds the strings that signs may compare.
+const maxSignValue = 64
+
+// look goes through the members of a document, which may end anywhere. It returns
+// those that signs have, and the address of the document's schema or context.
+func look(keys iter.Seq[key]) (members seen, address string) {
+	members = seen{}
+	var path [3]string
+	for k := range keys {
+		if k.depth < 1 || k.depth > len(path) {
+			continue
+		}
+		path[k.depth-1] = k.name
+		member, in := path[0], "."
+		if k.listed {
+			in = "[]."
+		}
+		switch k.depth {
+		case 1:
+			if k.name == "$schema" || k.name == "@context" {
+				address = cmp.Or(address, k.value)
+			}
+		case 2:
+			member += in + k.name
+		case 3:
+			member += ".*" + in + k.name
+		}
+		if wanted[member] {
+			members[member] = true
+		}
+		if with := member + "=" + k.value; len(k.value) <= maxSignValue && wanted[with] {
+			members[with] = true
+		}
+	}
+	return members, address
+}

@@ -1,0 +1,117 @@
+package report_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/report"
+)
+
+// TestForeignReports: reports of tools whose formats are not read are errors that name
+// the format, whatever members they share with formats that are, and with nothing in them.
+func TestForeignReports(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"ok":true,"vulnerabilities":[],"dependencyCount":3}`:                                                                        "Snyk",
+		`{"vulnerabilities":[{"id":"SNYK-1","identifiers":{"CVE":[]},"semver":{},"upgradePath":[]}],"ok":false}`:                      "Snyk",
+		`[{"vulnerabilities":[],"ok":true},{"vulnerabilities":[],"ok":true}]`:                                                         "Snyk",
+		`{"document":{"category":"csaf_vex","csaf_version":"2.0"},"product_tree":{},"vulnerabilities":[{"cve":"CVE-1"}]}`:             "CSAF",
+		`{"document":{"csaf_version":"2.0"},"product_tree":{}}`:                                                                       "CSAF",
+		`{"image":"a","unapproved":[],"vulnerabilities":[]}`:                                                                          "Clair",
+		`{"imageDigest":"sha256:1","vulnerabilities":[],"vulnerability_type":"all"}`:                                                  "Anchore",
+		`{"matches":[],"source":{},"distro":{},"descriptor":{"name":"xeol","version":"0.1"}}`:                                         "xeol",
+		`{"matches":[{"Cycle":{},"artifact":{}}]}`:                                                                                    "xeol",
+		`{"nodes":[],"services":[],"vulnerabilities":[]}`:                                                                             "kube-hunter",
+		`{"pass":true,"vulnerabilities":[]}`:                                                                                          "mix_audit",
+		`{"advisories":[],"abandoned":[]}`:                                                                                            "composer audit",
+		`{"advisories":{"a/b":[{"advisoryId":"PKSA-1"}]}}`:                                                                            "composer audit",
+		`{"database":{},"lockfile":{"dependency-count":1},"vulnerabilities":{"found":false,"count":0,"list":[]}}`:                     "cargo audit",
+		`{"metadata":{"reportProperties":{}},"rules":[],"vulnerabilities":[]}`:                                                        "Xygeni",
+		`{"host":"a","ip":"1","port":"80","banner":"","vulnerabilities":[]}`:                                                          "Nikto",
+		`{"dawn_version":"1.6","vulnerabilities":[]}`:                                                                                 "Dawn",
+		`{"generated_at":"","artifact":{},"scanner":{},"severity":"None","vulnerabilities":[]}`:                                       "Harbor",
+		`{"vulnerabilities":[{"name":"CVE-1","library":{},"topFix":{}}]}`:                                                             "Mend",
+		`{"@context":"https://spdx.org/rdf/3.0.1/spdx-context.jsonld","@graph":[]}`:                                                   "SPDX 3",
+		`{"results":[{"id":"sha256:1","packages":[{"name":"a"}],"complianceDistribution":{}}]}`:                                       "Twistlock",
+		`[{"SchemaVersion":"2018-10-08","ProductArn":"arn:aws:x","AwsAccountId":"1","Title":"a"}]`:                                    "Security Hub",
+		`{"errors":[],"generated_at":"2026-01-01T00:00:00Z","metrics":{"_totals":{}},"results":[{"test_id":"B1","filename":"a.py"}]}`: "Bandit",
+	} {
+		_, err := report.Read(strings.NewReader(text), report.Options{Name: "report.json"})
+		foreign, ok := errors.AsType[*report.ForeignError](err)
+		if !ok || !strings.Contains(foreign.Format, want) {
+			t.Errorf("%s: %v; want the format of %s", text, err, want)
+		}
+	}
+}
+
+// TestUnknownReports: what could be of any tool is of none, and the error says how to
+// name the format.
+func TestUnknownReports(t *testing.T) {
+	for _, text := range []string{
+		`{}`, `null`, ``, ` `, `[{}]`, `[[]]`, `{"vulnerabilities":null}`, `{"vulnerabilities":[]}`, `{"vulnerabilities":{}}`, `{"matches":[]}`,
+		`{"advisories":{}}`, `{"results":[]}`, `{"dependencies":[]}`, `{"SchemaVersion":"1"}`, `{"version":"1","vulnerabilities":[]}`,
+		`{"vulnerabilities":[{"identifiers":{"CVE":[]}}]}`,
+	} {
+		reports, err := report.Read(strings.NewReader(text), report.Options{Name: "report.json"})
+		if _, isFile := errors.AsType[*report.FileError](err); !isFile || !strings.Contains(err.Error(), "--format") {
+			t.Errorf("%q was read as %v, %v", text, reports, err)
+		}
+	}
+}
+
+// TestEmptyReports: a report of a format that is read and that has no items is a scan
+// that found nothing.
+func TestEmptyReports(t *testing.T) {
+	for text, want := range map[string]string{
+		"[]":   "gitleaks",
+		"[]\n": "gitleaks",
+		`{"version":"15.0.7","vulnerabilities":[],"scan":{"type":"sast","status":"success"}}`:        "gitlab",
+		`{"version":"15.0.7","vulnerabilities":[],"scan":{"analyzer":{},"scanner":{"id":"bandit"}}}`: "bandit",
+		`{"version":"2.3","vulnerabilities":[],"remediations":[]}`:                                   "gitlab",
+		`{"matches":[],"source":{},"descriptor":{"name":"grype","version":"0.80"}}`:                  "grype",
+		`{"auditReportVersion":2,"vulnerabilities":{},"metadata":{}}`:                                "npm-audit",
+		`{"actions":[],"advisories":{},"muted":[],"metadata":{}}`:                                    "npm-audit",
+		`{"advisories":{},"metadata":{"vulnerabilities":{"low":0}}}`:                                 "npm-audit",
+		`{"type":"auditSummary","data":{"vulnerabilities":{}}}`:                                      "npm-audit",
+		// Names of packages are members, whatever they are called.
+		`{"auditReportVersion":2,"vulnerabilities":{"semver":{"name":"semver","via":[]},"found":{"via":[]},"list":{"via":[]},"upgradePath":{"via":[]}}}`: "npm-audit",
+		`{"dependencies":[{"name":"a","skip_reason":"not on PyPI"},{"name":"b","version":"1","vulns":[]}],"fixes":[]}`:                                   "pip-audit",
+		`{"runs":[{"tool":{"driver":{"name":"x"}},"results":[],"externalPropertyFileReferences":{"taxonomies":[{"guid":"a"}]}}]}`:                        "x",
+		`{"dependencies":[],"fixes":[]}`:                                                              "pip-audit",
+		`{"results":[],"experimental_config":{}}`:                                                     "osv-scanner",
+		`{"SchemaVersion":2,"ArtifactName":"a","ArtifactType":"repository"}`:                          "trivy",
+		`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"x","rules":[]}},"results":[]}]}`:       "x",
+		`{"errors":[],"results":[],"paths":{"scanned":[]},"skipped_rules":[],"version":"1.0"}`:        "semgrep",
+		`{"config":{"protocol_version":"v1.0.0","scanner_name":"govulncheck","scan_level":"symbol"}}`: "govulncheck",
+	} {
+		reports, err := report.Read(strings.NewReader(text), report.Options{Name: "report.json"})
+		if err != nil || len(reports) != 1 || !strings.EqualFold(reports[0].Tool, want) || len(reports[0].Results) > 0 {
+			t.Errorf("%s: %v, %v; want an empty report of %s", text, reports, err, want)
+		}
+	}
+}
+
+// TestAllRefused: a report of which each item is refused is an error, in one file or
+// among others, and one of which any item is read is not.
+func TestAllRefused(t *testing.T) {
+	item := `{"id":"1","identifiers":[],"location":{}}`
+	good := `{"id":"2","identifiers":[{"type":"a","name":"a","value":"a"}],"location":{"file":"a.py"}}`
+	gitlab := func(items string) string {
+		return `{"version":"15.0.7","scan":{"type":"sast"},"vulnerabilities":[` + items + `]}`
+	}
+	for text, refused := range map[string]bool{
+		gitlab(item): true, gitlab(item + "," + item): true, gitlab(item + "," + good): false, gitlab(good): false, gitlab(""): false,
+		`{"results":[{"source":{"path":"a"},"packages":[{"package":{"name":"a","version":"1","ecosystem":"npm"},"vulnerabilities":[{"id":"GHSA-1"}]}]}]}`: false,
+		`{"dependencies":[{"name":"a","skip_reason":"not on PyPI","vulns":[]}],"fixes":[]}`:                                                               true,
+		`{"runs":[{"tool":{"driver":{"name":"x"}},"results":[],"externalPropertyFileReferences":{"results":[{"guid":"a"}]}}]}`:                            true,
+		`{"bomFormat":"CycloneDX","specVersion":"1.5","components":[{"type":"library","name":"a"}]}`:                                                      true,
+	} {
+		reports, err := report.Read(strings.NewReader(text), report.Options{Name: "report.json"})
+		if _, isFile := errors.AsType[*report.FileError](err); isFile != refused || err == nil && text != gitlab("") && len(reports[0].Results) == 0 {
+			t.Errorf("%s: %v, %v; want refused %v", text, reports, err, refused)
+		}
+	}
+	if _, err := report.Read(strings.NewReader("requests>=2\n"), report.Options{Name: "requirements.txt"}); err != nil {
+		t.Errorf("a lockfile without a version: %v", err)
+	}
+}
