@@ -62,6 +62,16 @@ func (tx *Tx) PolicyRule(ctx context.Context, policyID, id int64) (redoubt.Polic
 	return r, nil
 }
 
+// PolicyRuleNamed finds a rule of a policy by name. An unknown one, or one that was
+// removed, is redoubt.ErrNotFound.
+func (tx *Tx) PolicyRuleNamed(ctx context.Context, policyID int64, name string) (redoubt.PolicyRule, error) {
+	r, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, name)
+	if err != nil {
+		return r, fmt.Errorf("rule %.80q of policy %d: %w", name, policyID, err)
+	}
+	return r, nil
+}
+
 // PolicyRuleCount counts the rules of a policy in one mode.
 type PolicyRuleCount struct {
 	PolicyID int64
@@ -137,12 +147,9 @@ func (tx *Tx) SetRuleMode(ctx context.Context, policyID int64, ruleName string, 
 	if mode.String() == "" {
 		return redoubt.PolicyRule{}, redoubt.Invalid("mode", "the mode is one of monitor, comment, block")
 	}
-	p, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, ruleName)
-	if err != nil {
-		return p, fmt.Errorf("rule %.80q of policy %d: %w", ruleName, policyID, err)
-	}
-	if p.Mode == mode {
-		return p, nil
+	p, err := tx.PolicyRuleNamed(ctx, policyID, ruleName)
+	if err != nil || p.Mode == mode {
+		return p, err
 	}
 	before := ruleModeImage{p.Mode.String()}
 	p.Mode, p.LastChangeAt, p.LastChangeBy = mode, tx.now, tx.actor.String()
