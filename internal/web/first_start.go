@@ -71,7 +71,7 @@ func (s *startState) Steps(org string, v Viewer) []startStep {
 	blocks := startStep{Title: "Decide what blocks", Done: s.Decided(), Said: "Nothing fails a build yet"}
 	switch {
 	case s.Blocking > 0:
-		blocks.Said, blocks.Link = count(s.Blocking)+" rules and conditions fail builds", org+"/policies"
+		blocks.Said, blocks.Link = "Blocking rules and conditions: "+count(s.Blocking), org+"/policies"
 	case s.BlocksNothing:
 		blocks.Said = "Nothing blocks for now"
 	}
