@@ -101,6 +101,12 @@ func BodyUnrated(members []byte) bool {
 	return bytes.Contains(members, []byte(`,"severity_unrated":true,"vulnerability_identifier":`))
 }
 
+// BodyFixable reports whether what Members returned names a version that fixes the
+// vulnerability. No text in it looks the same: quotes in texts are escaped.
+func BodyFixable(members []byte) bool {
+	return bytes.Contains(members, []byte(`"fix_recommendations":[{`))
+}
+
 // RateBody returns what Members returned without saying that nobody rates the
 // vulnerability.
 func RateBody(members []byte) []byte {

@@ -46,7 +46,7 @@ type Policy struct {
 	Branches ProjectGlobs
 	Excludes PathGlobs // paths that scanners leave out for this product
 	BlockAll bool      // blocking rules block what the primary branch has too
-	// Conditions, of a policy for the supply chain, stand beside its rules.
+	// Conditions apply to all findings of the product, whatever their rule.
 	Conditions []PolicyCondition
 	Due        DueDays
 	// LastCondition is the highest id that a condition of it has or had, 0 where
@@ -137,11 +137,11 @@ func (p *Policy) Check() error {
 	if p.Product.String() == "" {
 		fault("product", "the product is one of sast, sca, secrets")
 	}
-	if len(p.Conditions) > MaxConditions || len(p.Conditions) > 0 && p.Product != SCA {
-		fault("conditions", "only a policy for the supply chain has conditions, and %d at most", MaxConditions)
+	if len(p.Conditions) > MaxConditions {
+		fault("conditions", "%d conditions are given; %d are allowed", len(p.Conditions), MaxConditions)
 	}
 	for i := range p.Conditions {
-		if err := p.Conditions[i].Check(); err != nil {
+		if err := p.Conditions[i].Check(p.Product); err != nil {
 			fault(fmt.Sprintf("conditions[%d]", i), "%v", err)
 		}
 	}

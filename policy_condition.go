@@ -1,28 +1,32 @@
 package redoubt
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// PolicyCondition says what a policy does about supply-chain findings, whoever
-// reports them and whatever their rule: block fails builds on them, comment shows
-// them with the build, monitor only records them. All that it asks for must hold;
-// of several conditions of a policy, one is enough, and the strictest counts.
+// PolicyCondition says what a policy does about findings of its product, whoever reports
+// them and whatever their rule: block fails builds on them, comment shows them with the
+// build, monitor only records them. A finding matches if it meets all members; of several
+// conditions of a policy, one is enough, and the strictest counts.
 type PolicyCondition struct {
-	ID        int64      `json:"id"` // within the policy, from 1; none comes back
-	Mode      PolicyMode `json:"mode"`
-	Severity  Severity   `json:"severity,omitempty"`  // at least; 0 is any
-	Reachable bool       `json:"reachable,omitempty"` // code reaches it, or it is dangerous without
-	EPSS      float64    `json:"epss,omitempty"`      // score at least, from 0 to 1
-	Exploited bool       `json:"exploited,omitempty"` // in the catalogue of exploited vulnerabilities (KEV)
-	Malicious bool       `json:"malicious,omitempty"`
-	Fixable   bool       `json:"fixable,omitempty"` // some version fixes it
-	Direct    bool       `json:"direct,omitempty"`  // the project asks for the package itself
-	GraceDays int        `json:"grace_days,omitempty"`
+	ID       int64      `json:"id"` // within the policy, from 1; none comes back
+	Mode     PolicyMode `json:"mode"`
+	Severity Severity   `json:"severity,omitempty"` // of the finding, at least; 0 is any
+	// Confidence is the least one of the finding; 0 is any.
+	Confidence Confidence `json:"confidence,omitempty"`
+	GraceDays  int        `json:"grace_days,omitempty"`
+
+	// The following members are for supply-chain policies only.
+
+	Reachable bool    `json:"reachable,omitempty"` // code reaches it, or it is dangerous without
+	EPSS      float64 `json:"epss,omitempty"`      // score at least, from 0 to 1
+	Exploited bool    `json:"exploited,omitempty"` // in the catalogue of exploited vulnerabilities (KEV)
+	Malicious bool    `json:"malicious,omitempty"`
+	Fixable   bool    `json:"fixable,omitempty"` // some version fixes it
+	Direct    bool    `json:"direct,omitempty"`  // the project asks for the package itself
 	// Scope leaves out projects that the policy is for.
 	Scope PolicyScope `json:"scope,omitzero"`
 	// Branches leave out refs that the policy is for. See CoversRef.
@@ -35,7 +39,8 @@ const MaxConditions = 100
 // maxGraceDays is some ten years.
 const maxGraceDays = 3650
 
-// SupplyFacts is what conditions ask of a finding beside the finding itself.
+// SupplyFacts are what conditions compare beside the finding itself. Of code and
+// secrets, only Age is set.
 type SupplyFacts struct {
 	Package       string
 	Version       string
@@ -47,30 +52,64 @@ type SupplyFacts struct {
 	Age           time.Duration // since it became relevant
 }
 
-// Check says what is wrong with the condition, or returns nil.
-func (c *PolicyCondition) Check() error {
+// Check returns an *InvalidError that names the first invalid member of a condition
+// of a policy for the product, or nil.
+func (c *PolicyCondition) Check(product IssueType) error {
 	var where error
-	fault := func(format string, args ...any) { where = errors.Join(where, fmt.Errorf(format, args...)) }
-	checkGlobs(c.Scope.Projects, fault)
-	checkGlobs(c.Branches, fault)
+	fault := func(member string) func(format string, args ...any) {
+		return func(format string, args ...any) {
+			if where == nil {
+				where = Invalid(member, format, args...)
+			}
+		}
+	}
+	checkGlobs(c.Scope.Projects, fault("projects"))
+	checkGlobs(c.Branches, fault("branches"))
 	if _, err := NormalTags(c.Scope.Tags); err != nil {
-		fault("%w", err)
+		fault("tags")("%w", err)
+	}
+	if where != nil {
+		return where
+	}
+	if member := c.supplyMember(); member != "" && product != SCA {
+		return Invalid(member, "applies to supply-chain policies only: remove it from a condition of a policy for %s", product)
 	}
 	switch {
-	case where != nil:
-		return where
 	case c.Mode.String() == "":
-		return fmt.Errorf("the mode is one of monitor, comment, block")
+		return Invalid("mode", "the mode is one of monitor, comment, block")
 	case !(c.EPSS >= 0 && c.EPSS <= 1):
-		return fmt.Errorf("an EPSS score is from 0 to 1")
+		return Invalid("epss", "an EPSS score is from 0 to 1")
 	case c.GraceDays < 0 || c.GraceDays > maxGraceDays:
-		return fmt.Errorf("the days of grace are from 0 to %d", maxGraceDays)
+		return Invalid("grace_days", "the days of grace are from 0 to %d", maxGraceDays)
 	case c.Severity != 0 && c.Severity.String() == "":
-		return fmt.Errorf("the severity is one of low, medium, high, critical")
-	case !(c.Severity != 0 || c.Reachable || c.EPSS > 0 || c.Exploited || c.Malicious || c.Fixable || c.Direct || c.GraceDays > 0):
-		return fmt.Errorf("a condition asks for something; --severity low asks for any vulnerability")
+		return Invalid("severity", "the severity is one of low, medium, high, critical")
+	case c.Confidence != 0 && c.Confidence.String() == "":
+		return Invalid("confidence", "the confidence is one of low, medium, high")
+	case c.Severity == 0 && c.Confidence == 0 && c.GraceDays == 0 && c.supplyMember() == "":
+		return Invalid("severity", "the condition is empty: set a severity (low matches every rated finding) or another member")
 	}
 	return nil
+}
+
+// supplyMember returns the first member that is set and compares attributes of
+// dependencies, or an empty string.
+func (c *PolicyCondition) supplyMember() string {
+	for _, m := range []struct {
+		name string
+		set  bool
+	}{
+		{"reachable", c.Reachable},
+		{"epss", c.EPSS != 0},
+		{"exploited", c.Exploited},
+		{"malicious", c.Malicious},
+		{"fixable", c.Fixable},
+		{"direct", c.Direct},
+	} {
+		if m.set {
+			return m.name
+		}
+	}
+	return ""
 }
 
 // String says what the condition asks for and where, as "high or worse, with a
@@ -88,6 +127,8 @@ func (c *PolicyCondition) String() string {
 	case c.Severity != 0:
 		add(true, c.Severity.String()+" or worse")
 	}
+	add(c.Confidence == ConfidenceHigh, "confidence high")
+	add(c.Confidence != 0 && c.Confidence != ConfidenceHigh, "confidence "+c.Confidence.String()+" or higher")
 	add(c.Reachable, "reachable")
 	add(c.EPSS > 0, "EPSS "+strconv.FormatFloat(c.EPSS, 'g', -1, 64)+" or more")
 	add(c.Exploited, "known to be exploited")
@@ -123,6 +164,8 @@ func (c *PolicyCondition) Sentence() string {
 	}{
 		{c.Severity == SeverityCritical, "severity is critical"},
 		{c.Severity != 0 && c.Severity != SeverityCritical, "severity is " + c.Severity.String() + " or worse"},
+		{c.Confidence == ConfidenceHigh, "confidence is high"},
+		{c.Confidence != 0 && c.Confidence != ConfidenceHigh, "confidence is " + c.Confidence.String() + " or higher"},
 		{c.Reachable, "code reaches it"},
 		{c.EPSS > 0, "the EPSS score is " + strconv.FormatFloat(c.EPSS, 'g', -1, 64) + " or more"},
 		{c.Exploited, "it is known to be exploited"},

@@ -1,6 +1,7 @@
 package redoubt
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -29,8 +30,13 @@ func TestConditionsInWords(t *testing.T) {
 			"known to be exploited, malicious, direct, known for a day",
 			"blocks when it is known to be exploited, the package is malicious, the project asks for the package itself and it has been there for a day or more",
 		},
+		{
+			PolicyCondition{Mode: ModeBlock, Severity: SeverityMedium, Confidence: ConfidenceMedium},
+			"medium or worse, confidence medium or higher", "blocks when severity is medium or worse and confidence is medium or higher",
+		},
+		{PolicyCondition{Mode: ModeBlock, Confidence: ConfidenceHigh}, "confidence high", "blocks when confidence is high"},
 	} {
-		if err := c.of.Check(); err != nil {
+		if err := c.of.Check(SCA); err != nil {
 			t.Error(err)
 		}
 		if got := c.of.String(); got != c.text {
@@ -44,20 +50,44 @@ func TestConditionsInWords(t *testing.T) {
 
 func TestBadConditions(t *testing.T) {
 	for why, edit := range map[string]func(*PolicyCondition){
-		"the mode is one of":             func(c *PolicyCondition) { c.Mode = 9 },
-		"an EPSS score is from 0 to 1":   func(c *PolicyCondition) { c.EPSS = math.NaN() },
-		"EPSS score is from":             func(c *PolicyCondition) { c.EPSS = -0.1 },
-		"the days of grace are from":     func(c *PolicyCondition) { c.GraceDays = -1 },
-		"the severity is one of":         func(c *PolicyCondition) { c.Severity = 9 },
-		"a condition asks for something": func(c *PolicyCondition) { c.Severity = 0 },
-		`"" will not do`:                 func(c *PolicyCondition) { c.Scope.Projects = ProjectGlobs{""} },
-		`"a\nb" will not do`:             func(c *PolicyCondition) { c.Branches = ProjectGlobs{"a\nb"} },
-		"tag":                            func(c *PolicyCondition) { c.Scope.Tags = []string{strings.Repeat("x", 65)} },
+		"the mode is one of":           func(c *PolicyCondition) { c.Mode = 9 },
+		"an EPSS score is from 0 to 1": func(c *PolicyCondition) { c.EPSS = math.NaN() },
+		"EPSS score is from":           func(c *PolicyCondition) { c.EPSS = -0.1 },
+		"the days of grace are from":   func(c *PolicyCondition) { c.GraceDays = -1 },
+		"the severity is one of":       func(c *PolicyCondition) { c.Severity = 9 },
+		"the confidence is one of":     func(c *PolicyCondition) { c.Confidence = 9 },
+		"the condition is empty":       func(c *PolicyCondition) { c.Severity = 0 },
+		`"" will not do`:               func(c *PolicyCondition) { c.Scope.Projects = ProjectGlobs{""} },
+		`"a\nb" will not do`:           func(c *PolicyCondition) { c.Branches = ProjectGlobs{"a\nb"} },
+		"tag":                          func(c *PolicyCondition) { c.Scope.Tags = []string{strings.Repeat("x", 65)} },
 	} {
 		c := PolicyCondition{Mode: ModeBlock, Severity: SeverityHigh}
 		edit(&c)
-		if err := c.Check(); err == nil || !strings.Contains(err.Error(), why) {
+		if err := c.Check(SCA); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%v, want %q", err, why)
+		}
+	}
+}
+
+// Members that only dependencies have are rejected for other products, and named.
+func TestConditionsByProduct(t *testing.T) {
+	for member, c := range map[string]PolicyCondition{
+		"reachable": {Reachable: true}, "epss": {EPSS: 0.5}, "exploited": {Exploited: true},
+		"malicious": {Malicious: true}, "fixable": {Fixable: true}, "direct": {Direct: true},
+	} {
+		c.Mode, c.Severity = ModeBlock, SeverityHigh
+		for product, valid := range map[IssueType]bool{SAST: false, Secrets: false, SCA: true} {
+			err := c.Check(product)
+			var invalid *InvalidError
+			if valid != (err == nil) || !valid && (!errors.As(err, &invalid) || invalid.Fields[0].Location != member) {
+				t.Errorf("%s for %s: %v", member, product, err)
+			}
+		}
+	}
+	for _, product := range []IssueType{SAST, Secrets, SCA} {
+		c := PolicyCondition{Mode: ModeComment, Severity: SeverityLow, Confidence: ConfidenceLow, GraceDays: 3}
+		if err := c.Check(product); err != nil {
+			t.Errorf("%s: %v", product, err)
 		}
 	}
 }

@@ -15,7 +15,7 @@ type FindingsQuery struct {
 	TriageReasons      []string       `query:"triage_reasons,explode" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Only findings ignored for one of these reasons."`
 	Severities         []string       `query:"severities,explode" enum:"low,medium,high,critical" doc:"Only these severities."`
 	Ref                string         `query:"ref" maxLength:"512" doc:"Only findings on this ref, full or short; _default sets no filter."`
-	Policies           []string       `query:"policies,explode" enum:"rule-board-audit,rule-board-pr-comments,rule-board-block" doc:"Only findings of rules in these modes now: monitor, comment, block. Code only."`
+	Policies           []string       `query:"policies,explode" enum:"rule-board-audit,rule-board-pr-comments,rule-board-block" doc:"Only findings in these modes now: monitor, comment, block. Code only."`
 	Rules              []string       `query:"rules,explode" doc:"Only findings of these rules. Code only."`
 	Categories         []string       `query:"categories,explode" doc:"Only findings of these categories. Code only."`
 	Confidence         []string       `query:"confidence,explode" enum:"low,medium,high" doc:"Only these confidences. Code only."`
@@ -38,7 +38,7 @@ type FindingsQuery struct {
 type FurtherFilters struct {
 	ProjectTags          []string       `query:"project_tags,explode" doc:"Only projects with one of these tags, in any case (an extension)."`
 	RepositoryVisibility []string       `query:"repository_visibility,explode" enum:"public,private,unknown" doc:"Only repositories that these can see (an extension)."`
-	PolicyMode           []string       `query:"policy_mode,explode" enum:"monitor,comment,block" doc:"Only findings of rules in these modes now, as policies in other words (an extension)."`
+	PolicyMode           []string       `query:"policy_mode,explode" enum:"monitor,comment,block" doc:"Only findings in these modes now, by their rule or a condition, as policies in other words (an extension)."`
 	Ruleset              []string       `query:"ruleset,explode" doc:"Only findings of rules of these rulesets (an extension)."`
 	ProOnly              Optional[bool] `query:"pro_only" doc:"true: only findings that need advanced analysis; false: all others. Code only (an extension)."`
 	Dependencies         []string       `query:"dependencies,explode" doc:"Only findings about these packages. Supply chain only (an extension)."`
@@ -113,7 +113,7 @@ type CodeFinding struct {
 	FindingCore
 	ClickToFixPRs      []ClickToFixPR      `json:"click_to_fix_prs" doc:"Change requests that fix it."`
 	ClickToFixFailures []ClickToFixFailure `json:"click_to_fix_failures" doc:"Failed tries to open one."`
-	SourcingPolicy     *SourcingPolicy     `json:"sourcing_policy,omitempty" doc:"The strictest policy that has the rule; absent when none has."`
+	SourcingPolicy     *SourcingPolicy     `json:"sourcing_policy,omitempty" doc:"The policy that sets the mode, by the rule or a condition; absent where no policy does."`
 	Assistant          *Assistant          `json:"assistant,omitempty" doc:"What an assistant said of it; absent when nothing."`
 }
 
@@ -136,7 +136,7 @@ type Finding struct {
 	FindingCore
 	ClickToFixPRs      []ClickToFixPR      `json:"click_to_fix_prs,omitempty" doc:"Code only: change requests that fix it."`
 	ClickToFixFailures []ClickToFixFailure `json:"click_to_fix_failures,omitempty" doc:"Code only: failed tries to open one."`
-	SourcingPolicy     *SourcingPolicy     `json:"sourcing_policy,omitempty" doc:"Code only: the strictest policy that has the rule."`
+	SourcingPolicy     *SourcingPolicy     `json:"sourcing_policy,omitempty" doc:"Code only: the policy that sets the mode, by the rule or a condition."`
 	Assistant          *Assistant          `json:"assistant,omitempty" doc:"Code only: what an assistant said of it."`
 
 	EPSSScore               *EPSSScore          `json:"epss_score,omitempty" doc:"Supply chain only: published probability of exploitation, or null."`

@@ -63,20 +63,22 @@ type UpdatePolicyResponse struct {
 	UpdatedRule PolicyRule `json:"updatedRule" doc:"The rule, with its mode."`
 }
 
-// PolicyCondition says what a policy does about supply-chain findings that are
-// all that it asks for, whoever reports them.
+// PolicyCondition says what a policy does about findings of its product that match all
+// its members, whichever rule or scanner reports them.
 type PolicyCondition struct {
-	ID        int64   `json:"id" doc:"Id within the policy." example:"1"`
-	Mode      string  `json:"mode" enum:"monitor,comment,block" doc:"What it does to a build: block fails it, comment shows what it holds for, monitor records it." example:"block"`
-	Text      string  `json:"text" doc:"The condition as a sentence." example:"blocks when severity is high or worse and a fix exists"`
-	Severity  *string `json:"severity" nullable:"true" enum:"low,medium,high,critical" doc:"At least so severe; null is any."`
-	Reachable bool    `json:"reachable" doc:"Code reaches it, or it is dangerous without."`
-	EPSS      float64 `json:"epss" doc:"EPSS score of at least this, from 0 to 1; 0 is any."`
-	Exploited bool    `json:"exploited" doc:"In the catalogue of vulnerabilities known to be exploited (KEV)."`
-	Malicious bool    `json:"malicious" doc:"A malicious package."`
-	Fixable   bool    `json:"fixable" doc:"Some version fixes it."`
-	Direct    bool    `json:"direct" doc:"The project asks for the package itself."`
-	GraceDays int64   `json:"grace_days" doc:"There for so many days or more." example:"14"`
+	ID         int64   `json:"id" doc:"Id within the policy." example:"1"`
+	IssueType  string  `json:"issue_type" enum:"sast,sca,secrets" doc:"Findings that it compares: the product of its policy." example:"sast"`
+	Mode       string  `json:"mode" enum:"monitor,comment,block" doc:"What it does to a build: block fails it, comment shows matching findings, monitor records them." example:"block"`
+	Text       string  `json:"text" doc:"The condition as a sentence." example:"blocks when severity is high or worse and a fix exists"`
+	Severity   *string `json:"severity" nullable:"true" enum:"low,medium,high,critical" doc:"Least severity of the finding; null is any."`
+	Confidence *string `json:"confidence" nullable:"true" enum:"low,medium,high" doc:"Least confidence of the finding; null is any."`
+	Reachable  bool    `json:"reachable" doc:"Supply chain only: code reaches it, or it is dangerous without."`
+	EPSS       float64 `json:"epss" doc:"Supply chain only: EPSS score of at least this, from 0 to 1; 0 is any."`
+	Exploited  bool    `json:"exploited" doc:"Supply chain only: in the catalogue of vulnerabilities known to be exploited (KEV)."`
+	Malicious  bool    `json:"malicious" doc:"Supply chain only: a malicious package."`
+	Fixable    bool    `json:"fixable" doc:"Supply chain only: some version fixes it."`
+	Direct     bool    `json:"direct" doc:"Supply chain only: the project asks for the package itself."`
+	GraceDays  int64   `json:"grace_days" doc:"There for so many days or more." example:"14"`
 
 	Projects []string `json:"projects" doc:"Globs of project names; none is every project of the policy."`
 	Tags     []string `json:"tags" doc:"Tags of projects; none is every project of the policy."`
@@ -89,24 +91,25 @@ type ListPolicyConditionsResponse struct {
 	Conditions []PolicyCondition `json:"conditions" doc:"Its conditions, by id."`
 }
 
-// CreatePolicyConditionRequest is a new condition. All that it asks for must
-// hold, and it asks for something. Unknown members are refused: a misspelt one
-// must not widen what it holds for.
+// CreatePolicyConditionRequest is a new condition. A finding matches if it meets all
+// members, of which one or more is set. Unknown members are rejected: a misspelled one
+// would widen the condition.
 type CreatePolicyConditionRequest struct {
-	_         struct{} `additionalProperties:"false"`
-	PolicyID  string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
-	Mode      string   `json:"mode" enum:"monitor,comment,block" doc:"What it does to a build." example:"block"`
-	Severity  string   `json:"severity,omitempty" enum:"low,medium,high,critical" doc:"At least so severe."`
-	Reachable bool     `json:"reachable,omitempty" doc:"Code reaches it, or it is dangerous without."`
-	EPSS      float64  `json:"epss,omitempty" minimum:"0" maximum:"1" doc:"EPSS score of at least this."`
-	Exploited bool     `json:"exploited,omitempty" doc:"In the catalogue of vulnerabilities known to be exploited (KEV)."`
-	Malicious bool     `json:"malicious,omitempty" doc:"A malicious package."`
-	Fixable   bool     `json:"fixable,omitempty" doc:"Some version fixes it."`
-	Direct    bool     `json:"direct,omitempty" doc:"The project asks for the package itself."`
-	GraceDays int64    `json:"grace_days,omitempty" minimum:"0" maximum:"3650" doc:"There for so many days or more."`
-	Projects  []string `json:"projects,omitempty" doc:"Globs of project names; none is every project of the policy."`
-	Tags      []string `json:"tags,omitempty" doc:"Tags of projects, one of which is enough; none is every project of the policy."`
-	Branches  []string `json:"branches,omitempty" doc:"Globs of branch names, as release/*, or of refs in full, as refs/pull/**; none is every ref."`
+	_          struct{} `additionalProperties:"false"`
+	PolicyID   string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
+	Mode       string   `json:"mode" enum:"monitor,comment,block" doc:"What it does to a build." example:"block"`
+	Severity   string   `json:"severity,omitempty" enum:"low,medium,high,critical" doc:"Least severity of the finding." example:"high"`
+	Confidence string   `json:"confidence,omitempty" enum:"low,medium,high" doc:"Least confidence of the finding."`
+	Reachable  bool     `json:"reachable,omitempty" doc:"Supply chain only: code reaches it, or it is dangerous without."`
+	EPSS       float64  `json:"epss,omitempty" minimum:"0" maximum:"1" doc:"Supply chain only: EPSS score of at least this."`
+	Exploited  bool     `json:"exploited,omitempty" doc:"Supply chain only: in the catalogue of vulnerabilities known to be exploited (KEV)."`
+	Malicious  bool     `json:"malicious,omitempty" doc:"Supply chain only: a malicious package."`
+	Fixable    bool     `json:"fixable,omitempty" doc:"Supply chain only: some version fixes it."`
+	Direct     bool     `json:"direct,omitempty" doc:"Supply chain only: the project asks for the package itself."`
+	GraceDays  int64    `json:"grace_days,omitempty" minimum:"0" maximum:"3650" doc:"There for so many days or more."`
+	Projects   []string `json:"projects,omitempty" doc:"Globs of project names; none is every project of the policy."`
+	Tags       []string `json:"tags,omitempty" doc:"Tags of projects, one of which is enough; none is every project of the policy."`
+	Branches   []string `json:"branches,omitempty" doc:"Globs of branch names, as release/*, or of refs in full, as refs/pull/**; none is every ref."`
 }
 
 // DueDays says how many days people have to fix the findings that a policy is for. What

@@ -36,7 +36,7 @@ type TriageFilter struct {
 	Exposures            []string         `json:"exposures,omitempty" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Supply chain only: reachabilities."`
 	IncludeHistorical    *bool            `json:"include_historical,omitempty" doc:"Secrets only: also those found in history alone; default true."`
 	Policies             []string         `json:"policies,omitempty" enum:"rule-board-audit,rule-board-pr-comments,rule-board-block" doc:"Modes of the rules now, as identifiers."`
-	PolicyMode           []string         `json:"policy_mode,omitempty" enum:"monitor,comment,block" doc:"Modes of the rules now."`
+	PolicyMode           []string         `json:"policy_mode,omitempty" enum:"monitor,comment,block" doc:"Modes of the findings now, by their rule or a condition."`
 	ProOnly              *bool            `json:"pro_only,omitempty" doc:"Code only: findings that need advanced analysis, or all others."`
 	ProjectTags          []string         `json:"project_tags,omitempty" doc:"Tags of the projects, in any case."`
 	Ref                  string           `json:"ref,omitempty" maxLength:"512" doc:"Ref, full or short; _default sets no filter."`

@@ -12,23 +12,24 @@ import (
 )
 
 type policyConditionCmd struct {
-	Add    policyConditionAddCmd    `cmd:"" help:"Add a condition: dependencies that match all flags fail builds, or are only shown or recorded."`
+	Add    policyConditionAddCmd    `cmd:"" help:"Add a condition: findings that match all flags fail builds, or are only shown or recorded."`
 	List   policyConditionListCmd   `cmd:"" help:"List the conditions of a policy, or of all."`
 	Remove policyConditionRemoveCmd `cmd:"" help:"Remove a condition."`
 }
 
 type policyConditionAddCmd struct {
 	tenant
-	Policy    string  `arg:"" help:"A policy for the supply chain, by slug or id."`
-	Mode      string  `help:"What a match does to a build: block fails it; comment shows the match with the build; monitor only records it." enum:"monitor,comment,block" default:"block" placeholder:"MODE"`
-	Severity  string  `help:"Minimum severity: low, medium, high or critical." placeholder:"SEVERITY"`
-	Reachable bool    `help:"Code reaches it, or it is dangerous without."`
-	EPSS      float64 `name:"epss" help:"An EPSS score of at least this, from 0 to 1." placeholder:"SCORE"`
-	KEV       bool    `name:"kev" help:"In the catalogue of vulnerabilities known to be exploited."`
-	Malicious bool    `help:"A malicious package."`
-	Fixable   bool    `help:"A fixed version exists."`
-	Direct    bool    `help:"A direct dependency, not a transitive one."`
-	Grace     int     `help:"Found at least this many days ago." placeholder:"DAYS"`
+	Policy     string  `arg:"" help:"The policy, by slug or id."`
+	Mode       string  `help:"What a match does to a build: block fails it; comment shows the match with the build; monitor only records it." enum:"monitor,comment,block" default:"block" placeholder:"MODE"`
+	Severity   string  `help:"Minimum severity of the finding: low, medium, high or critical." placeholder:"SEVERITY"`
+	Confidence string  `help:"Minimum confidence of the finding: low, medium or high." placeholder:"CONFIDENCE"`
+	Reachable  bool    `help:"Supply chain only: code reaches it, or it is dangerous without."`
+	EPSS       float64 `name:"epss" help:"Supply chain only: an EPSS score of at least this, from 0 to 1." placeholder:"SCORE"`
+	KEV        bool    `name:"kev" help:"Supply chain only: in the catalogue of vulnerabilities known to be exploited."`
+	Malicious  bool    `help:"Supply chain only: a malicious package."`
+	Fixable    bool    `help:"Supply chain only: a fixed version exists."`
+	Direct     bool    `help:"Supply chain only: a direct dependency, not a transitive one."`
+	Grace      int     `help:"Found at least this many days ago." placeholder:"DAYS"`
 
 	Project []string `help:"Only in projects whose name matches: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
 	Tag     []string `help:"Only in projects with the tag. May be repeated: one of them is enough." sep:"none" placeholder:"TAG"`
@@ -45,7 +46,13 @@ func (c policyConditionAddCmd) Run(a *app) error {
 	if c.Severity != "" {
 		var ok bool
 		if made.Severity, ok = redoubt.ParseSeverity(c.Severity); !ok {
-			return fmt.Errorf("there is no severity %q: take low, medium, high or critical", c.Severity)
+			return fmt.Errorf("unknown severity %q: use low, medium, high or critical", c.Severity)
+		}
+	}
+	if c.Confidence != "" {
+		var ok bool
+		if made.Confidence, ok = redoubt.ParseConfidence(c.Confidence); !ok {
+			return fmt.Errorf("unknown confidence %q: use low, medium or high", c.Confidence)
 		}
 	}
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {

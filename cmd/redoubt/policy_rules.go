@@ -182,20 +182,42 @@ func (c policySetModeCmd) Run(a *app) error {
 	})
 }
 
-// serveToo serves a rule in one policy more.
+// serveToo adds a rule that another policy has to a policy: distributed, or, where only
+// imports name it, listed.
 func serveToo(ctx context.Context, tx *store.Tx, policyID int64, rule string, mode redoubt.PolicyMode) error {
 	served, err := tx.ServedRules(ctx)
 	if err != nil {
 		return err
 	}
 	i := slices.IndexFunc(served, func(s redoubt.ServedRule) bool { return s.Rule.Name == rule })
-	if i < 0 {
-		return redoubt.ErrNotFound
+	if i >= 0 {
+		_, err = tx.ServeRule(ctx, store.Serving{
+			Rule: served[i].Rule, Text: served[i].Text, Checked: served[i].Checked, Starter: served[i].Starter, Mode: mode, PolicyID: policyID,
+		})
+		return err
 	}
-	_, err = tx.ServeRule(ctx, store.Serving{
-		Rule: served[i].Rule, Text: served[i].Text, Checked: served[i].Checked, Starter: served[i].Starter, Mode: mode, PolicyID: policyID,
-	})
-	return err
+	into, err := tx.Policy(ctx, policyID)
+	if err != nil {
+		return err
+	}
+	policies, err := tx.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range policies {
+		if p.Product != into.Product {
+			continue
+		}
+		found, err := tx.PolicyRuleNamed(ctx, p.ID, rule)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return tx.ListRules(ctx, policyID, []redoubt.PolicyRule{found}, mode)
+	}
+	return redoubt.ErrNotFound
 }
 
 type policyRemoveCmd struct {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,19 +64,20 @@ func (t *trial) runWith(c policyTestCmd, st *store.Store, d redoubt.Deployment) 
 	if t.rules == nil {
 		var held []conditionMatches
 		err = st.View(t.app.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
-			if err := t.readPolicy(ctx, tx, c.Rules); err != nil || len(t.of.Conditions) == 0 {
+			if err := t.readPolicy(ctx, tx, c.Rules); err != nil || !t.listsStored(c.Project) {
 				return err
 			}
 			held, err = t.conditions(ctx, tx, c.Project)
 			return err
 		})
-		if err == nil && len(t.of.Conditions) > 0 {
+		stored := t.listsStored(c.Project)
+		if err == nil && stored {
 			err = t.printConditions(held)
 		}
 		if err != nil || t.rules == nil {
 			return err
 		}
-		if len(t.of.Conditions) > 0 {
+		if stored {
 			fmt.Fprintln(t.app.out)
 		}
 	}
@@ -85,13 +87,20 @@ func (t *trial) runWith(c policyTestCmd, st *store.Store, d redoubt.Deployment) 
 	return t.run(c, func(rep *redoubt.Report) (policy.Preview, error) { return t.preview(st, d, c, rep) })
 }
 
+// listsStored reports whether the stored findings that match conditions are listed: where
+// the policy has any, of a project, or without rules to run.
+func (t *trial) listsStored(project string) bool {
+	return len(t.of.Conditions) > 0 && (project != "" || t.rules == nil)
+}
+
 // trial is rules that are tried, as of one policy.
 type trial struct {
-	app   *app
-	mode  redoubt.PolicyMode // 0 for each rule's own
-	of    redoubt.Policy
-	rules []redoubt.ServedRule
-	key   []byte // tells secrets apart; nil where nothing is stored
+	app     *app
+	project redoubt.Project    // that is named
+	mode    redoubt.PolicyMode // 0 for each rule's own
+	of      redoubt.Policy
+	rules   []redoubt.ServedRule
+	key     []byte // tells secrets apart; nil where nothing is stored
 }
 
 // readFile takes the rules of a file, which would block unless a mode is given.
@@ -144,7 +153,7 @@ func (t *trial) preview(st *store.Store, d redoubt.Deployment, c policyTestCmd, 
 			return fmt.Errorf("there is no project %q; redoubt project list shows what there is", c.Project)
 		}
 		policies, err := tx.Policies(ctx)
-		left = policy.For(p, policies, nil)
+		t.project, left = p, policy.For(p, policies, nil)
 		return err
 	})
 	if err != nil {
@@ -178,9 +187,21 @@ func (t *trial) branch(c policyTestCmd) string {
 	return untold
 }
 
-// given is what holds of the rules that are tried.
+// given is the policy that is tried, for the named project whatever the policy covers.
 func (t *trial) given() policy.EffectivePolicy {
-	return policy.For(redoubt.Project{}, []redoubt.Policy{{ID: t.of.ID, BlockAll: t.of.BlockAll, Branches: t.of.Branches}}, t.rules)
+	of := t.asTried()
+	of.Scope, of.Excludes = redoubt.PolicyScope{}, nil
+	return policy.For(t.project, []redoubt.Policy{of}, t.rules)
+}
+
+// asTried is the policy with its conditions in the mode that is tried.
+func (t *trial) asTried() redoubt.Policy {
+	of := t.of
+	of.Conditions = slices.Clone(t.of.Conditions)
+	for i := range of.Conditions {
+		of.Conditions[i].Mode = cmp.Or(t.mode, of.Conditions[i].Mode)
+	}
+	return of
 }
 
 // run runs the rules and prints what they find.
@@ -267,7 +288,10 @@ func (t *trial) scan(s *scanner, dir string) (*redoubt.Report, error) {
 
 // print lists what a report has, as it was judged.
 func (t *trial) print(rep *redoubt.Report, judged policy.Preview, project string) error {
-	given, fails := t.given(), map[redoubt.Identity]bool{}
+	given, fails, modes := t.given(), map[redoubt.Identity]bool{}, map[redoubt.Identity]redoubt.PolicyMode{}
+	for _, s := range slices.Concat(judged.Blocking, judged.Noted) {
+		modes[s.Finding.Identity] = s.Mode
+	}
 	for i := range judged.Blocking {
 		fails[judged.Blocking[i].Finding.Identity] = true
 	}
@@ -287,7 +311,7 @@ func (t *trial) print(rep *redoubt.Report, judged policy.Preview, project string
 		if fails[f.Identity] {
 			build = "fails"
 		}
-		rows[i] = []string{f.RuleName, fmt.Sprintf("%s:%d", f.Path, f.Line), given.Stance(f.RuleName).Mode.String(), state, build}
+		rows[i] = []string{f.RuleName, fmt.Sprintf("%s:%d", f.Path, f.Line), max(given.Stance(f.RuleName).Mode, modes[f.Identity]).String(), state, build}
 	}
 	if err := table(t.app.out, "RULE PLACE MODE FINDING BUILD", rows); err != nil {
 		return err

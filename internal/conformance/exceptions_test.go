@@ -103,13 +103,13 @@ func TestBadExceptionsAndConditions(t *testing.T) {
 			{"exceptions", object{"target": "x", "reason": "y", "until": "2001-01-01"}, []string{"body.until"}},
 			{"exceptions", object{"target": "a b", "reason": " ", "forever": true, "paths": []string{"!x"}, "projects": []string{""}}, []string{"body.paths", "body.projects", "body.reason", "body.target"}},
 			{"exceptions", object{"target": "x", "reason": "y", "forever": true, "triage_reason": "bored"}, []string{"body.triage_reason"}},
-			{chain, object{"mode": "block"}, []string{"body"}},
+			{chain, object{"mode": "block"}, []string{"body.severity"}},
 			{chain, object{"mode": "shout", "direct": true}, []string{"body.mode"}},
 			{chain, object{"mode": "block", "severity": "huge"}, []string{"body.severity"}},
 			{chain, object{"mode": "block", "epss": 2}, []string{"body.epss"}},
 			{chain, object{"mode": "block", "grace_days": -1}, []string{"body.grace_days"}},
-			{chain, object{"mode": "block", "direct": true, "branches": []string{""}}, []string{"body"}},
-			{code, object{"mode": "block", "direct": true}, []string{"conditions"}},
+			{chain, object{"mode": "block", "direct": true, "branches": []string{""}}, []string{"body.branches"}},
+			{code, object{"mode": "block", "direct": true}, []string{"body.direct"}},
 		} {
 			invalid(t, s.send(t, request{method: "POST", path: c.path, body: c.body}), c.want...)
 		}

@@ -154,7 +154,7 @@ func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *
 	if !known {
 		return nil, nil, errors.New("the database does not know it: another one may have been restored")
 	}
-	s, err := readState(r, &d.x.bodies)
+	s, err := readState(r, &d.x.bodies, d.x.clock)
 	return s, &r.heading, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/redoubt/redoubt"
@@ -18,11 +19,11 @@ var errLayout = errors.New("another version of Redoubt wrote it")
 
 // readState reads the state that a checkpoint holds. It believes nothing: what does
 // not fit together is an error, and no state.
-func readState(r *sectionReader, b *budget) (*state, error) {
+func readState(r *sectionReader, b *budget, clock func() time.Time) (*state, error) {
 	if r.layout != layoutSum() {
 		return nil, errLayout
 	}
-	s := newState(b)
+	s := newState(b, clock)
 	s.version = r.version
 	var steps parallel
 	for _, list := range s.wordLists() {

@@ -147,7 +147,7 @@ func read(b []byte) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readState(r, &budget{})
+	return readState(r, &budget{}, time.Now)
 }
 
 // Whichever step of writing was the last one, the next start has a checkpoint that it

@@ -168,7 +168,7 @@ func (d *deployment) publish(version int64) {
 // load builds the state from everything the source has, off to the side.
 func (d *deployment) load(ctx context.Context) error {
 	began := d.x.clock()
-	s := newState(&d.x.bodies)
+	s := newState(&d.x.bodies, d.x.clock)
 	var one sync.Mutex
 	version, stale, err := d.x.src.Feed(ctx, d.id, 0, func(b *redoubt.Batch) error {
 		e, err := encode(b) // several batches at a time

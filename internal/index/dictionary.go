@@ -174,7 +174,8 @@ func newRule(r *redoubt.Rule) (*rule, error) {
 // policy is a policy with its part of findings.
 type policy struct {
 	redoubt.Policy
-	wire []byte // the member sourcing_policy
+	wire       []byte // the member sourcing_policy
+	conditions []*condition
 }
 
 // policyRule says that a policy has a rule.
@@ -189,7 +190,9 @@ func newPolicy(p *redoubt.Policy) (*policy, error) {
 		Name string `json:"name"`
 		Slug string `json:"slug"`
 	}{p.ID, p.Name, p.Slug})
-	return &policy{*p, append(wire, ',')}, err
+	out := &policy{Policy: *p, wire: append(wire, ',')}
+	out.conditions = newConditions(out)
+	return out, err
 }
 
 // appendMember appends "name":value.

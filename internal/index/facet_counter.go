@@ -79,28 +79,12 @@ func (a *facetCounter) countByValue(facet Facet, kind facetKind, rows *roaring.B
 	return counts
 }
 
-// countByMode counts rows by what policies want of their rule.
+// countByMode counts rows by their mode.
 func (a *facetCounter) countByMode(rows *roaring.Bitmap) map[string]int {
-	var byMode [redoubt.ModeBlock + 1]int
-	if len(a.s.audiences) == 1 {
-		for number, n := range a.tally(rows, byRule) {
-			if n > 0 {
-				byMode[a.s.rules.entries[number].stances[0].mode] += n
-			}
-		}
-	} else if a.p.columns[byRule] != nil {
-		projects, rules := a.p.columns[byProject], a.p.columns[byRule]
-		for batch := range batches(rows) {
-			for _, ordinal := range batch {
-				audience := a.s.projects.entries[projects[ordinal]].audience
-				byMode[a.s.rules.entries[rules[ordinal]].stances[audience].mode]++
-			}
-		}
-	}
 	counts := map[string]int{}
-	for mode, n := range byMode {
-		if n > 0 && mode > 0 { // 0 where there is no policy
-			counts[redoubt.PolicyMode(mode).String()] = n
+	for mode, of := range a.s.rowsByMode(a.p) {
+		if n := rows.AndCardinality(of); n > 0 {
+			counts[redoubt.PolicyMode(mode).String()] = int(n)
 		}
 	}
 	return counts

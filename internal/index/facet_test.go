@@ -127,7 +127,7 @@ var facetModels = map[Facet]facetModel{
 	},
 	FacetMode: {
 		func(w *world, f redoubt.IndexedFinding) []string {
-			_, mode := w.strictest(w.rules[f.RuleID], w.projects[f.ProjectID])
+			_, mode := w.strictest(f)
 			return one1(mode)
 		},
 		func(f *redoubt.FindingFilter) { f.Modes = nil },

@@ -99,7 +99,7 @@ func (w *world) stepRule(t *rapid.T) {
 		}
 		w.putPolicy(redoubt.Policy{
 			ID: id, Name: one(t, "name", someTexts...), Slug: fmt.Sprint("policy-", id), Product: product, Default: id == 1, Due: someDays(t, product),
-			BlockAll: chance(t, "block all", 50), Scope: w.someScope(t, id),
+			BlockAll: chance(t, "block all", 50), Scope: w.someScope(t, id), Conditions: w.someConditions(t, id, product),
 		})
 	case 1:
 		policy := int64(rapid.IntRange(1, 3).Draw(t, "policy"))
@@ -116,6 +116,25 @@ func (w *world) stepRule(t *rapid.T) {
 			Rulesets: rapid.SliceOfN(rapid.SampledFrom(someRulesets), 0, 2).Draw(t, "rulesets"), CWE: []string{"CWE-89: SQL"}, Confidence: 2,
 		})
 	}
+}
+
+// someConditions are none, one or two for a policy of the product.
+func (w *world) someConditions(t *rapid.T, id int64, product redoubt.IssueType) (list []redoubt.PolicyCondition) {
+	for n := range rapid.IntRange(0, 2).Draw(t, "conditions") {
+		c := redoubt.PolicyCondition{
+			ID: int64(n + 1), Mode: redoubt.PolicyMode(rapid.IntRange(1, 3).Draw(t, "mode")), Severity: redoubt.Severity(rapid.IntRange(0, 4).Draw(t, "severity")),
+			Confidence: redoubt.Confidence(rapid.IntRange(0, 3).Draw(t, "confidence")), GraceDays: one(t, "grace", 0, 0, 30, 300), Scope: w.someScope(t, id),
+		}
+		if chance(t, "branches", 30) {
+			c.Branches = redoubt.ProjectGlobs{one(t, "branch", someRefs...)}
+		}
+		if product == redoubt.SCA {
+			c.Reachable, c.Exploited, c.Malicious = chance(t, "reachable", 20), chance(t, "exploited", 20), chance(t, "malicious", 20)
+			c.Fixable, c.Direct, c.EPSS = chance(t, "fixable", 20), chance(t, "direct", 20), one(t, "epss", 0, 0, 0.5)
+		}
+		list = append(list, c)
+	}
+	return list
 }
 
 // someScope leaves some projects out of a policy; the default one is for all.
@@ -319,6 +338,9 @@ func (w *world) someBody(t *rapid.T, issueType redoubt.IssueType) []byte {
 	}
 	if issueType == redoubt.SCA {
 		body.SCABody = &redoubt.SCABody{FixRecommendations: []redoubt.Fix{}, Unrated: rapid.Bool().Draw(t, "unrated")}
+		if chance(t, "fix", 50) {
+			body.FixRecommendations = append(body.FixRecommendations, redoubt.Fix{Package: "lodash", Version: "4.17.21"})
+		}
 		if name := one(t, "vulnerability", "", "CVE-2021-44228", "GHSA-1"); name != "" {
 			body.VulnerabilityIdentifier = &name
 		}

@@ -54,8 +54,8 @@ func (e *encoder) hosted(b []byte, it *item) []byte {
 	b = e.due(b, it)
 	switch it.issueType {
 	case redoubt.SAST:
-		if source := it.rule.stances[it.project.audience].source; len(source) > 0 {
-			b = append(b, source...)
+		if len(it.source) > 0 {
+			b = append(b, it.source...)
 		} else {
 			b = append(b, `"sourcing_policy":null,`...)
 		}

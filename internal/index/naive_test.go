@@ -52,7 +52,7 @@ func (w *world) stands(f redoubt.FindingFilter, finding redoubt.IndexedFinding) 
 
 func (w *world) accepts(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
 	l := w.lineages[finding.LineageID]
-	return w.acceptsProject(f, w.projects[finding.ProjectID]) && w.acceptsRule(f, w.rules[finding.RuleID], w.projects[finding.ProjectID]) &&
+	return w.acceptsProject(f, w.projects[finding.ProjectID]) && w.acceptsRule(f, finding) &&
 		acceptsLineage(f, finding, l) && acceptsRow(f, finding, l.Annotations) && w.acceptsDue(f, finding) && w.acceptsPage(f, finding)
 }
 
@@ -130,8 +130,9 @@ func each1(in []string, convert func(string) string) []string {
 	return out
 }
 
-func (w *world) acceptsRule(f redoubt.FindingFilter, r redoubt.Rule, p redoubt.Project) bool {
-	_, mode := w.strictest(r, p)
+func (w *world) acceptsRule(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
+	r := w.rules[finding.RuleID]
+	_, mode := w.strictest(finding)
 	return in(f.Rules, r.Name) && anyIn(f.Rulesets, r.Rulesets) && anyIn(f.Categories, r.Categories()) && in(f.Modes, mode)
 }
 
@@ -240,7 +241,7 @@ func (w *world) showRule(m map[string]any, r redoubt.Rule, expanded any) {
 func (w *world) showByType(m map[string]any, finding redoubt.IndexedFinding, a redoubt.Annotations) {
 	switch finding.IssueType {
 	case redoubt.SAST:
-		if p, _ := w.strictest(w.rules[finding.RuleID], w.projects[finding.ProjectID]); p.ID != 0 {
+		if p, _ := w.strictest(finding); p.ID != 0 {
 			m["sourcing_policy"] = map[string]any{"id": p.ID, "name": p.Name, "slug": p.Slug}
 		}
 		prs := []any{}
@@ -262,9 +263,10 @@ func (w *world) showByType(m map[string]any, finding redoubt.IndexedFinding, a r
 	}
 }
 
-// strictest is the policy that speaks about a rule's findings in a project, and
-// the mode it has there: the first in order of mode, block all, age.
-func (w *world) strictest(r redoubt.Rule, p redoubt.Project) (redoubt.Policy, redoubt.PolicyMode) {
+// strictest returns the policy that sets the mode of a finding, by its rule or by a
+// condition, and the mode: the first in order of mode, block all, age.
+func (w *world) strictest(finding redoubt.IndexedFinding) (redoubt.Policy, redoubt.PolicyMode) {
+	r, p := w.rules[finding.RuleID], w.projects[finding.ProjectID]
 	type said struct {
 		policy redoubt.Policy
 		mode   redoubt.PolicyMode
@@ -277,7 +279,15 @@ func (w *world) strictest(r redoubt.Rule, p redoubt.Project) (redoubt.Policy, re
 	}
 	for _, policy := range w.policies {
 		if len(all) == 0 && policy.Default && policy.Product == r.IssueType {
-			return policy, redoubt.ModeMonitor
+			all = append(all, said{policy, redoubt.ModeMonitor})
+			break
+		}
+	}
+	for _, policy := range w.policies {
+		for _, c := range policy.Conditions {
+			if policy.Product == finding.IssueType && policy.Scope.Covers(p) && c.Scope.Covers(p) && w.meets(c, finding) {
+				all = append(all, said{policy, c.Mode})
+			}
 		}
 	}
 	if len(all) == 0 {
@@ -314,4 +324,16 @@ func unmarshal(t rapid.TB, text []byte, into any) {
 	if err := json.Unmarshal(text, into); err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}
+}
+
+// meets reports whether a finding meets all members of a condition.
+func (w *world) meets(c redoubt.PolicyCondition, finding redoubt.IndexedFinding) bool {
+	a := w.lineages[finding.LineageID].Annotations
+	reach := reachability(finding, a)
+	fixes, _ := bodyOf(finding)["fix_recommendations"].([]any)
+	return finding.Severity >= c.Severity && finding.Confidence >= c.Confidence &&
+		(!c.Reachable || reach == redoubt.Reachable || reach == redoubt.AlwaysReachable) &&
+		(c.EPSS == 0 || a.EPSS != nil && a.EPSS.Score >= c.EPSS) && (!c.Exploited || a.Exploited) && (!c.Malicious || finding.Malicious) &&
+		(!c.Fixable || len(fixes) > 0) && (!c.Direct || finding.Transitivity == redoubt.Direct) &&
+		clockOfDue().Sub(finding.RelevantSince) >= time.Duration(c.GraceDays)*24*time.Hour && redoubt.CoversRef(c.Branches, finding.Ref)
 }

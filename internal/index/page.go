@@ -22,6 +22,7 @@ type item struct {
 	row     row
 	ref     string
 	secret  string // of secrets only: its type
+	source  []byte // of code only: the member sourcing_policy
 	project *project
 	rule    *rule
 	note    *lineageJSON
@@ -41,6 +42,9 @@ func (p *Page) copy(s *state, from *partition, ordinals []uint32) {
 			it.note = s.lineages.entries[r.lineage].note
 		}
 		it.secret = s.secrets.wire[r.secret]
+		if it.issueType == redoubt.SAST {
+			it.source = s.stanceOn(it.issueType, r).source
+		}
 		it.body, it.due = from.bodies.get(r.body), s.dueDay(from.issueType, r)
 	}
 }

@@ -12,13 +12,14 @@ import (
 // a rule differs from audience to audience, not from project to project. There
 // are few, since few policies are for some projects only.
 type audience struct {
-	policies []int64                   // ascending
-	due      [redoubt.Secrets]dueTable // by issue type - 1
+	policies   []int64                   // ascending
+	conditions []*condition              // of the policies, those that are for the projects
+	due        [redoubt.Secrets]dueTable // by issue type - 1
 }
 
 // stance is what policies say of a rule to one audience.
 type stance struct {
-	mode   redoubt.PolicyMode
+	redoubt.Stance
 	source []byte // the member sourcing_policy; empty while there is no policy
 }
 
@@ -32,11 +33,20 @@ func (s *state) audienceOf(p *project) (number uint32, fresh bool) {
 		}
 	}
 	slices.Sort(ids)
-	n := slices.IndexFunc(s.audiences, func(a audience) bool { return slices.Equal(a.policies, ids) })
+	a := audience{policies: ids}
+	for _, id := range ids {
+		for _, c := range s.policies[id].conditions {
+			if c.of.Scope.Covers(p.scoped) {
+				a.conditions = append(a.conditions, c)
+			}
+		}
+	}
+	n := slices.IndexFunc(s.audiences, func(other audience) bool {
+		return slices.Equal(a.policies, other.policies) && slices.Equal(a.conditions, other.conditions)
+	})
 	if n >= 0 {
 		return uint32(n), false
 	}
-	a := audience{policies: ids}
 	for i := range a.due {
 		a.due[i] = s.dueTableOf(ids, redoubt.IssueType(i+1))
 	}
@@ -89,7 +99,7 @@ func (s *state) updateStances(name string) {
 		changed.stances = make([]stance, len(s.audiences))
 		for i, a := range s.audiences {
 			best := s.stanceOf(name, changed.product, a)
-			changed.stances[i].mode = best.Mode
+			changed.stances[i].Stance = best
 			if p := s.policies[best.PolicyID]; p != nil {
 				changed.stances[i].source = p.wire
 			}
@@ -115,14 +125,14 @@ func (s *state) stanceOf(name string, product redoubt.IssueType, a audience) (be
 	return best
 }
 
-// addModes asks for findings whose rule policies have in one of the modes. As
-// long as they say the same to all audiences it is a clause on rules.
+// addModes selects findings in one of the modes. Where no condition applies and policies
+// have the rules in the same modes for all audiences, it is a clause on rules.
 func (s *state) addModes(p *partition, q *query, modes []redoubt.PolicyMode) {
 	if len(modes) == 0 {
 		return
 	}
 	rules := s.rulesInModes(modes)
-	if slices.ContainsFunc(rules, func(of []uint32) bool { return !slices.Equal(of, rules[0]) }) {
+	if s.conditional(p.issueType) || slices.ContainsFunc(rules, func(of []uint32) bool { return !slices.Equal(of, rules[0]) }) {
 		q.with = append(q.with, s.inModes(p, modes))
 		return
 	}
@@ -135,7 +145,7 @@ func (s *state) rulesInModes(modes []redoubt.PolicyMode) [][]uint32 {
 	out := make([][]uint32, len(s.audiences))
 	for n, r := range s.rules.entries {
 		for a := range out {
-			if r != nil && slices.Contains(modes, r.stances[a].mode) {
+			if r != nil && slices.Contains(modes, r.stances[a].Mode) {
 				out[a] = append(out[a], uint32(n))
 			}
 		}
@@ -143,17 +153,46 @@ func (s *state) rulesInModes(modes []redoubt.PolicyMode) [][]uint32 {
 	return out
 }
 
-// inModes returns the rows whose rule policies have in one of the modes.
+// inModes returns the rows in one of the modes.
 func (s *state) inModes(p *partition, modes []redoubt.PolicyMode) *roaring.Bitmap {
+	out := roaring.New()
+	for mode, rows := range s.rowsByMode(p) {
+		if slices.Contains(modes, redoubt.PolicyMode(mode)) {
+			out.Or(rows)
+		}
+	}
+	return out
+}
+
+// rowsByMode sorts rows by their mode: the strictest of that of their rule and of the
+// conditions that they match (semantics §10). Rows without a policy are left out.
+func (s *state) rowsByMode(p *partition) (byMode [redoubt.ModeBlock + 1]*roaring.Bitmap) {
+	stricter, projects := roaring.New(), s.projectsByAudience()
+	byMode[0] = emptyBitmap
+	for mode := redoubt.ModeBlock; mode > 0; mode-- {
+		rows := roaring.New()
+		for a, rules := range s.rulesInModes([]redoubt.PolicyMode{mode}) {
+			if len(s.audiences) == 1 {
+				rows.Or(p.union(clause{byRule, rules}))
+			} else {
+				rows.Or(roaring.And(p.union(clause{byProject, projects[a]}), p.union(clause{byRule, rules})))
+			}
+		}
+		s.addConditions(p, mode, projects, rows)
+		rows.AndNot(stricter)
+		stricter.Or(rows)
+		byMode[mode] = rows
+	}
+	return byMode
+}
+
+// projectsByAudience lists the projects of each audience.
+func (s *state) projectsByAudience() [][]uint32 {
 	projects := make([][]uint32, len(s.audiences))
 	for n, project := range s.projects.entries {
 		if project != nil {
 			projects[project.audience] = append(projects[project.audience], uint32(n))
 		}
 	}
-	out := roaring.New()
-	for a, rules := range s.rulesInModes(modes) {
-		out.Or(roaring.And(p.union(clause{byProject, projects[a]}), p.union(clause{byRule, rules})))
-	}
-	return out
+	return projects
 }

@@ -40,7 +40,7 @@ type row struct {
 	scanned                        uint8 // reachability as the scanner has it
 	transitivity, validation       uint8
 	malicious, proOnly, historical uint8 // flagNo or flagYes
-	unrated                        uint8 // flagNo or flagYes
+	unrated, fixable               uint8 // flagNo or flagYes
 	triage, reason, status         uint8 // of the lineage, as all below
 	verdict, prs, band, reach      uint8
 	exploited                      uint8 // flagNo or flagYes
@@ -92,6 +92,7 @@ const (
 	byTransitivity
 	byMalicious
 	byUnrated
+	byFixable
 	byEPSS
 	byExploited
 	byProOnly
@@ -160,6 +161,8 @@ func (r *row) small(f field) uint8 {
 		return r.malicious
 	case byUnrated:
 		return r.unrated
+	case byFixable:
+		return r.fixable
 	case byEPSS:
 		return r.band
 	case byExploited:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -13,6 +14,7 @@ import (
 // deployment's turn, and its lock too while readers can see it.
 type state struct {
 	version  int64
+	clock    func() time.Time
 	projects table[project]
 	rules    table[rule]
 	lineages table[lineage]
@@ -42,9 +44,10 @@ type state struct {
 
 // newState returns an empty state that waits for its first rows: they become
 // visible with compact.
-func newState(b *budget) *state {
+func newState(b *budget, clock func() time.Time) *state {
 	s := &state{
-		refs: newWire("ref"), secrets: newWire("secret_type"), rulesByName: map[string][]uint32{},
+		clock: clock,
+		refs:  newWire("ref"), secrets: newWire("secret_type"), rulesByName: map[string][]uint32{},
 		policies: map[int64]*policy{}, policyRules: map[string]map[int64]policyRule{}, orphans: map[int64]bool{}, departed: map[int64]bool{},
 	}
 	for i := range s.parts {
@@ -222,7 +225,7 @@ func (s *state) row(f *redoubt.IndexedFinding, texts searched) (*row, error) {
 		state: uint8(f.State), severity: uint8(f.Severity), confidence: uint8(f.Confidence),
 		ref: s.refs.number(f.Ref), pkg: s.packages.number(f.Package), secret: s.secrets.number(f.SecretType), validation: uint8(f.ValidationState),
 		path: s.paths.number(texts.path), malicious: yesNo(f.Malicious), proOnly: yesNo(f.ProOnly), historical: yesNo(f.Historical),
-		unrated: yesNo(f.IssueType == redoubt.SCA && redoubt.BodyUnrated(f.Body)),
+		unrated: yesNo(f.IssueType == redoubt.SCA && redoubt.BodyUnrated(f.Body)), fixable: yesNo(f.IssueType == redoubt.SCA && redoubt.BodyFixable(f.Body)),
 	}
 	if r.lineage == 0 || r.project == 0 || r.rule == 0 {
 		return nil, fmt.Errorf("finding %d %w its lineage %d, project %d or rule %d", f.ID, errBereft, f.LineageID, f.ProjectID, f.RuleID)

@@ -39,7 +39,7 @@ func (e *encoder) finding(b []byte, it *item) []byte {
 	b = e.due(b, it)
 	switch it.issueType {
 	case redoubt.SAST:
-		b = append(b, it.rule.stances[it.project.audience].source...)
+		b = append(b, it.source...)
 		b = append(b, it.note.code...)
 	case redoubt.SCA:
 		b = append(b, it.note.supply...)

@@ -51,9 +51,12 @@ func Save(ctx context.Context, tx Storage, p redoubt.Policy) (_ redoubt.Policy, 
 	return p, len(ids), remove(ctx, tx, ids, p)
 }
 
-// AddCondition gives a policy, as it is stored, a further condition, and returns
-// that with its id, which no other condition of the policy had.
+// AddCondition adds a condition to a policy, as it is stored, and returns it with its id,
+// which no other condition of the policy had. Invalid members are a *redoubt.InvalidError.
 func AddCondition(ctx context.Context, tx Storage, p redoubt.Policy, c redoubt.PolicyCondition) (redoubt.PolicyCondition, error) {
+	if err := c.Check(p.Product); err != nil {
+		return c, err
+	}
 	c.ID = p.LastCondition + 1
 	p.Conditions = append(slices.Clip(p.Conditions), c)
 	_, _, err := Save(ctx, tx, p)

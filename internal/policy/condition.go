@@ -11,24 +11,26 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// conditional reports whether a policy has a condition.
-func (e EffectivePolicy) conditional() bool {
-	return slices.ContainsFunc(e.Policies, func(p redoubt.Policy) bool { return len(p.Conditions) > 0 })
+// conditional reports whether a policy of the product has a condition.
+func (e EffectivePolicy) conditional(product redoubt.IssueType) bool {
+	return slices.ContainsFunc(e.Policies, func(p redoubt.Policy) bool { return p.Product == product && len(p.Conditions) > 0 })
 }
 
-// condition finds the strictest condition that holds for a finding, of several
-// the first in the order of the policies, and tells the sighting of it; there is
-// none where none does. Reachability counts only where a condition asks for it.
-// Whatever the mode, conditions hold for what would fail a build.
+// condition finds the strictest condition that a finding matches, of several the first
+// in the order of the policies, and stores it in the sighting. It returns 0 where no
+// condition matches. As for rules, what the primary branch has matches only with BlockAll.
 func (e EffectivePolicy) condition(s *Sighting, fresh bool) (mode redoubt.PolicyMode) {
-	if s.Finding.IssueType != redoubt.SCA || s.Finding.State != redoubt.Unresolved || s.Triage == redoubt.TriageIgnored {
+	if s.Finding.State != redoubt.Unresolved || s.Triage == redoubt.TriageIgnored {
 		return 0
 	}
 	for i := range e.Policies {
 		p := &e.Policies[i]
+		if p.Product != s.Finding.IssueType || !fresh && !p.BlockAll || !redoubt.CoversRef(p.Branches, e.ref) {
+			continue
+		}
 		for j := range p.Conditions {
 			c := &p.Conditions[j]
-			if c.Mode > s.Mode && (fresh || p.BlockAll) && redoubt.CoversRef(p.Branches, e.ref) && redoubt.CoversRef(c.Branches, e.ref) && holds(c, &s.Finding, &s.Supply) {
+			if c.Mode > s.Mode && redoubt.CoversRef(c.Branches, e.ref) && Matches(c, &s.Finding, &s.Supply) {
 				s.Condition, s.Mode, s.PolicyID = fmt.Sprintf("condition %d of %s: %s", c.ID, p.Slug, c), c.Mode, p.ID
 			}
 		}
@@ -36,12 +38,14 @@ func (e EffectivePolicy) condition(s *Sighting, fresh bool) (mode redoubt.Policy
 	return s.Mode
 }
 
-// holds reports whether a finding is all that a condition asks for.
-func holds(c *redoubt.PolicyCondition, f *redoubt.Finding, facts *redoubt.SupplyFacts) bool {
+// Matches reports whether a finding of the condition's product meets all members of the
+// condition but for its projects and branches. A finding without severity or confidence
+// meets no threshold.
+func Matches(c *redoubt.PolicyCondition, f *redoubt.Finding, facts *redoubt.SupplyFacts) bool {
 	reachable := f.Reachability == redoubt.Reachable || f.Reachability == redoubt.AlwaysReachable
 	switch {
-	case f.IssueType != redoubt.SCA,
-		f.Severity < c.Severity,
+	case f.Severity < c.Severity,
+		f.Confidence < c.Confidence,
 		c.Reachable && !reachable,
 		c.EPSS > 0 && (facts.EPSS == nil || facts.EPSS.Score < c.EPSS),
 		c.Exploited && !facts.Exploited,
@@ -54,9 +58,9 @@ func holds(c *redoubt.PolicyCondition, f *redoubt.Finding, facts *redoubt.Supply
 	return true
 }
 
-// supply tells supply-chain findings what conditions ask of them.
+// supply reads what conditions compare of supply-chain findings.
 func (j *Judge) supply(ctx context.Context, judged []Sighting) error {
-	if !j.effective.conditional() {
+	if !j.effective.conditional(redoubt.SCA) {
 		return nil
 	}
 	if err := j.exploited(ctx, judged); err != nil {
@@ -115,8 +119,8 @@ func (j *Judge) exploited(ctx context.Context, judged []Sighting) error {
 	return nil
 }
 
-// Explained says of a finding that a condition holds for which dependency it is,
-// what to do, and why; it is empty for others.
+// Explained describes a finding that matches a condition, with the condition; it is
+// empty for others.
 func (s *Sighting) Explained() string {
 	if s.Condition == "" {
 		return ""
@@ -124,21 +128,21 @@ func (s *Sighting) Explained() string {
 	return s.name()
 }
 
-// name says for people what a finding is and where: of a dependency that a
-// condition fails the build on, what to do and why too.
+// name describes a finding and its place for people, and the condition that it matches;
+// of a dependency also the fix.
 func (s *Sighting) name() string {
 	place := fmt.Sprintf("at %s:%d", s.Finding.Path, s.Finding.Line)
-	if s.Condition == "" || s.Supply.Package == "" {
+	switch {
+	case s.Condition == "":
 		return s.Finding.RuleName + " " + place
+	case s.Supply.Package == "":
+		return fmt.Sprintf("%s %s (%s)", s.Finding.RuleName, place, s.Condition)
 	}
 	fix := "no version fixes it"
 	if len(s.Supply.Fixes) > 0 {
 		fix = "fixed in " + s.Supply.Fixes[0].Version
 	}
-	vulnerability := s.Supply.Vulnerability
-	if vulnerability == "" {
-		vulnerability = s.Finding.RuleName
-	}
+	vulnerability := cmp.Or(s.Supply.Vulnerability, s.Finding.RuleName)
 	return fmt.Sprintf("%s %s has %s %s (%s; %s)", s.Supply.Package, s.Supply.Version, vulnerability, place, fix, s.Condition)
 }
 

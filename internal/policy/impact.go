@@ -32,6 +32,7 @@ type Proposal struct {
 	Policy  redoubt.Policy // id 0 is one that is to be made
 	Deleted bool
 	Rules   []redoubt.ServedRule // that a new one would serve, in the mode that they would have
+	Listed  []redoubt.PolicyRule // that a new one would list and not serve, likewise
 }
 
 // Foresee tells what a proposal would do. An unknown policy is redoubt.ErrNotFound.
@@ -142,4 +143,16 @@ func (a asIfPolicy) Policies(ctx context.Context) ([]redoubt.Policy, error) {
 func (a asIfPolicy) ServedRules(ctx context.Context) ([]redoubt.ServedRule, error) {
 	list, err := a.GateStorage.ServedRules(ctx)
 	return append(slices.Clip(list), a.would.Rules...), err
+}
+
+// BlockingRules are those that would be in mode block.
+func (a asIfPolicy) BlockingRules(ctx context.Context) ([]redoubt.PolicyRule, error) {
+	list, err := a.GateStorage.BlockingRules(ctx)
+	list = slices.Clip(list)
+	for _, r := range a.would.Listed {
+		if r.Mode == redoubt.ModeBlock {
+			list = append(list, r)
+		}
+	}
+	return list, err
 }

@@ -93,9 +93,9 @@ func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project redou
 // judge is Judge, which for a preview keeps what no policy would fail a build on.
 func (e EffectivePolicy) judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting, previews bool) (*Judge, error) {
 	e = e.On(scan.Ref)
-	j := &Judge{s: s, effective: e, project: project.ID, scan: scan, primary: PrimaryAfter(project, scan), advised: scan.Products.Has(redoubt.SCA) && (e.blocksUnserved() || e.conditional())}
+	j := &Judge{s: s, effective: e, project: project.ID, scan: scan, primary: PrimaryAfter(project, scan), advised: scan.Products.Has(redoubt.SCA) && (e.blocksUnserved() || e.conditional(redoubt.SCA))}
 	for _, r := range reported {
-		if e.Stance(r.Finding.RuleName).Mode == redoubt.ModeBlock || r.Finding.IssueType == redoubt.SCA && e.conditional() {
+		if e.Stance(r.Finding.RuleName).Mode == redoubt.ModeBlock || e.conditional(r.Finding.IssueType) {
 			j.sightings = append(j.sightings, r)
 		} else if previews {
 			j.others = append(j.others, r)

@@ -64,11 +64,11 @@ func (c *judging) report(findings ...redoubt.Finding) {
 	}
 }
 
-// conditional has the policy fail builds by a condition too, and the scan find a
+// conditional has another policy fail builds by a condition too, and the scan find a
 // dependency beside the code.
 func (c *judging) conditional(condition redoubt.PolicyCondition) {
 	condition.ID, condition.Mode = 1, redoubt.ModeBlock
-	c.policies[0].Conditions = []redoubt.PolicyCondition{condition}
+	c.policies = append(c.policies, redoubt.Policy{ID: 99, Slug: "chain", Product: redoubt.SCA, Conditions: []redoubt.PolicyCondition{condition}})
 	c.findings[topicRef+" gosec"] = append(c.findings[topicRef+" gosec"], dependencyFinding(2))
 	c.report(codeFinding(1, "r"), dependencyFinding(2))
 }
@@ -324,7 +324,7 @@ func TestPreview(t *testing.T) {
 // TestNamesOfConditions: what is said of a finding of which less is known.
 func TestNamesOfConditions(t *testing.T) {
 	for want, change := range map[string]func(*policy.Sighting){
-		"CVE-2026-1 at p:3": func(s *policy.Sighting) { s.Supply.Package = "" },
+		"CVE-2026-1 at p:3 (because)":                                  func(s *policy.Sighting) { s.Supply.Package = "" },
 		"lib 1.0 has CVE-2026-1 at p:3 (no version fixes it; because)": func(s *policy.Sighting) { s.Supply.Vulnerability = "" },
 		"lib 1.0 has GHSA-x at p:3 (no version fixes it; because)":     func(*policy.Sighting) {},
 		"lib 1.0 has GHSA-x at p:3 (fixed in 1.1; because)":            func(s *policy.Sighting) { s.Supply.Fixes = []redoubt.Fix{{Package: "lib", Version: "1.1"}} },

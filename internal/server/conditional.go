@@ -90,10 +90,10 @@ func (notModified) WriteTo(io.Writer) (int64, error) { return 0, nil }
 
 // unlessKnown tags a list of findings, by the version of the deployment that it was made
 // of, by what a saved view that it is of means just now, and by the days in UTC on which it
-// was asked for and made: what is overdue changes with these. Where the client has it, the answer is
+// was asked for and made: what is overdue changes with these, and modes with the end of days of grace. Where the client has it, the answer is
 // notModified in its place.
 func (c *call) unlessKnown(view *index.View, in *findingsInput, list writer) writer {
-	if c.known([]any{view.Version(), view.Today(), in.now.UTC().Format(time.DateOnly), in.meant(view), c.caller.Token.UserID}) {
+	if c.known([]any{view.Version(), view.Today(), view.GraceEnded(), in.now.UTC().Format(time.DateOnly), in.meant(view), c.caller.Token.UserID}) {
 		return notModified{}
 	}
 	return list

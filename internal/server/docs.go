@@ -109,11 +109,13 @@ var described = map[string]routeDoc{
 	"getDueDays": {"Get the due days of a policy", "How many days people have to fix the findings that the policy is for, by severity. Of several policies of a project and product, the one that gives a finding the fewest counts."},
 	"setDueDays": {"Set the due days of a policy", "Replaces how many days people have. Due dates are counted anew at once: none is stored. A token that is bound to projects may not."},
 
-	"listPolicyConditions": {"List the conditions of a policy", "What a policy for the supply chain does about findings that are all that a condition asks for, whatever their rule."},
-	"createPolicyCondition": {"Add a condition to a policy", "Gives a policy for the supply chain a further condition. All that it asks for must hold; it asks for something. Of several conditions one is enough, and the strictest counts. " +
+	"listPolicyConditions": {"List the conditions of a policy", "What a policy does about findings of its product that match a condition, whatever their rule."},
+	"createPolicyCondition": {"Add a condition to a policy", "Adds a condition to a policy. A finding matches if it meets all members, of which one or more is set; findings without severity or confidence meet no threshold. " +
+		"The mode of a finding is the strictest of its rule and the conditions that it matches. " +
+		"`reachable`, `epss`, `exploited`, `malicious`, `fixable` and `direct` are rejected for code and secrets. " +
 		"`projects` and `branches` are at most 100 globs each, of 1 to 512 characters without control characters; `tags` at most 10 of 64 characters. " +
 		"It holds from the next build on. A token that is bound to projects may not."},
-	"deletePolicyCondition": {"Delete a condition of a policy", "Takes a condition from a policy. A token that is bound to projects may not."},
+	"deletePolicyCondition": {"Delete a condition of a policy", "Removes a condition from a policy. A token that is bound to projects may not."},
 
 	"listExceptions": {"List exceptions", "What is accepted, where, why and until when, by id, in pages. Pass `cursor` to get the next page; it is absent on the last one. Those that are over are listed until somebody deletes them. A token that is bound to projects sees those of its projects alone."},
 	"createException": {"Create an exception", "Ignores what a rule or a vulnerability finds, now and later, until a day, by a triage that people's beats. " +

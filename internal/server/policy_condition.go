@@ -11,14 +11,17 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-func conditionOf(c redoubt.PolicyCondition) api.PolicyCondition {
+func conditionOf(product redoubt.IssueType, c redoubt.PolicyCondition) api.PolicyCondition {
 	out := api.PolicyCondition{
-		ID: c.ID, Mode: c.Mode.String(), Text: c.Sentence(), Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.Exploited, Malicious: c.Malicious,
+		ID: c.ID, IssueType: product.String(), Mode: c.Mode.String(), Text: c.Sentence(), Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.Exploited, Malicious: c.Malicious,
 		Fixable: c.Fixable, Direct: c.Direct, GraceDays: int64(c.GraceDays),
 		Projects: orEmpty(c.Scope.Projects), Tags: orEmpty(c.Scope.Tags), Branches: orEmpty(c.Branches),
 	}
 	if c.Severity != 0 {
 		out.Severity = new(c.Severity.String())
+	}
+	if c.Confidence != 0 {
+		out.Confidence = new(c.Confidence.String())
 	}
 	return out
 }
@@ -39,35 +42,29 @@ func (c *call) listPolicyConditions(ctx context.Context, _ *none) (*api.ListPoli
 	}
 	out := &api.ListPolicyConditionsResponse{Policy: policyOf(p), Conditions: []api.PolicyCondition{}}
 	for _, one := range p.Conditions {
-		out.Conditions = append(out.Conditions, conditionOf(one))
+		out.Conditions = append(out.Conditions, conditionOf(p.Product, one))
 	}
 	return out, nil
 }
 
 // conditionInput is a new condition.
 type conditionInput struct {
-	Body      api.CreatePolicyConditionRequest
-	condition redoubt.PolicyCondition
+	Body api.CreatePolicyConditionRequest
 }
 
-// Resolve checks what the schema cannot.
-func (in *conditionInput) Resolve(ctx huma.Context) []error {
-	bad := faults(copies(ctx, &in.Body))
+// Resolve checks what the body repeats of the path.
+func (in *conditionInput) Resolve(ctx huma.Context) []error { return copies(ctx, &in.Body) }
+
+func (in *conditionInput) condition() redoubt.PolicyCondition {
 	b := &in.Body
-	in.condition = redoubt.PolicyCondition{
+	out := redoubt.PolicyCondition{
 		Reachable: b.Reachable, EPSS: b.EPSS, Exploited: b.Exploited, Malicious: b.Malicious, Fixable: b.Fixable, Direct: b.Direct, GraceDays: int(b.GraceDays),
 		Scope: redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, Branches: b.Branches,
 	}
-	var known [2]bool
-	in.condition.Mode, known[0] = redoubt.ParsePolicyMode(b.Mode)
-	in.condition.Severity, known[1] = redoubt.ParseSeverity(b.Severity)
-	if schemaTold := !known[0] || b.Severity != "" && !known[1] || b.EPSS < 0 || b.EPSS > 1 || b.GraceDays < 0 || b.GraceDays > 3650; schemaTold {
-		return bad
-	}
-	if err := in.condition.Check(); err != nil {
-		bad.add("body", nil, err.Error())
-	}
-	return bad
+	out.Mode, _ = redoubt.ParsePolicyMode(b.Mode) // the schema has checked the words
+	out.Severity, _ = redoubt.ParseSeverity(b.Severity)
+	out.Confidence, _ = redoubt.ParseConfidence(b.Confidence)
+	return out
 }
 
 func (c *call) createPolicyCondition(ctx context.Context, in *conditionInput) (*api.PolicyConditionResponse, error) {
@@ -75,8 +72,11 @@ func (c *call) createPolicyCondition(ctx context.Context, in *conditionInput) (*
 	if err != nil {
 		return nil, err
 	}
-	made, err := policy.AddCondition(ctx, c.tx, p, in.condition)
-	return &api.PolicyConditionResponse{Policy: policyOf(p), Condition: conditionOf(made)}, err
+	made, err := policy.AddCondition(ctx, c.tx, p, in.condition())
+	if err != nil {
+		return nil, inBody(err)
+	}
+	return &api.PolicyConditionResponse{Policy: policyOf(p), Condition: conditionOf(p.Product, made)}, nil
 }
 
 func (c *call) deletePolicyCondition(ctx context.Context, _ *none) (*api.PolicyConditionResponse, error) {
@@ -92,5 +92,5 @@ func (c *call) deletePolicyCondition(ctx context.Context, _ *none) (*api.PolicyC
 	if err != nil {
 		return nil, err
 	}
-	return &api.PolicyConditionResponse{Policy: policyOf(p), Condition: conditionOf(gone)}, nil
+	return &api.PolicyConditionResponse{Policy: policyOf(p), Condition: conditionOf(p.Product, gone)}, nil
 }

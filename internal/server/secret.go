@@ -13,6 +13,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -94,7 +95,7 @@ func (c *call) listSecrets(ctx context.Context, in *secretsInput) (*api.ListSecr
 		return nil, err
 	}
 	for _, o := range rows {
-		out.Findings = append(out.Findings, secretOf(o, byID[o.ProjectID], modes.of(byID[o.ProjectID], o.RuleName)))
+		out.Findings = append(out.Findings, secretOf(o, byID[o.ProjectID], modes.of(byID[o.ProjectID], &o)))
 	}
 	if more {
 		out.Cursor, err = c.server.cursors().encode(in.list, rows[len(rows)-1].ID)
@@ -104,20 +105,30 @@ func (c *call) listSecrets(ctx context.Context, in *secretsInput) (*api.ListSecr
 
 // secretModes are what policies want of the rules for secrets.
 type secretModes struct {
+	now      time.Time
 	policies map[int64]redoubt.Policy
 	stances  map[string][]redoubt.Stance // by rule
 }
 
-// of is what a rule does to a build of a project; the strictest of several
-// policies counts (semantics §10).
-func (m secretModes) of(p redoubt.Project, rule string) redoubt.PolicyMode {
-	var best redoubt.Stance
-	for _, s := range m.stances[rule] {
+// of returns the mode of a secret of a project: the strictest of its rule's modes and of
+// the conditions that it matches (semantics §10).
+func (m secretModes) of(p redoubt.Project, o *store.Occurrence) redoubt.PolicyMode {
+	mode := redoubt.ModeMonitor
+	for _, s := range m.stances[o.RuleName] {
 		if m.policies[s.PolicyID].Scope.Covers(p) {
-			best = best.Stricter(s)
+			mode = max(mode, s.Mode)
 		}
 	}
-	return max(best.Mode, redoubt.ModeMonitor)
+	facts := redoubt.SupplyFacts{Age: m.now.Sub(o.RelevantSince)}
+	for _, of := range m.policies {
+		for i := range of.Conditions {
+			c := &of.Conditions[i]
+			if c.Mode > mode && of.Scope.Covers(p) && c.Scope.Covers(p) && redoubt.CoversRef(c.Branches, o.Ref) && policy.Matches(c, &o.Finding, &facts) {
+				mode = c.Mode
+			}
+		}
+	}
+	return mode
 }
 
 func (c *call) secretModes(ctx context.Context) (m secretModes, err error) {
@@ -125,7 +136,7 @@ func (c *call) secretModes(ctx context.Context) (m secretModes, err error) {
 	if err != nil {
 		return m, err
 	}
-	m = secretModes{map[int64]redoubt.Policy{}, map[string][]redoubt.Stance{}}
+	m = secretModes{c.tx.Now(), map[int64]redoubt.Policy{}, map[string][]redoubt.Stance{}}
 	for _, p := range policies {
 		if p.Product != redoubt.Secrets {
 			continue

@@ -31,10 +31,10 @@ func (tx *Tx) OpenFindings(ctx context.Context, projectID int64, ref, source str
 	return many(ctx, tx, func(r row) (f redoubt.Finding, err error) {
 		var flags int64
 		err = r.Scan(&f.ID, &f.Identity.Kind, digest(&f.Identity.Hash), &f.IssueType, &f.RuleName, &f.Path, &f.Line,
-			&f.State, &f.Severity, &f.Reachability, &f.Transitivity, &flags)
+			&f.State, &f.Severity, &f.Confidence, &f.Reachability, &f.Transitivity, &flags)
 		f.Malicious = flags&flagMalicious != 0
 		return f, err
-	}, `SELECT id, identity_kind, identity_hash, issue_type, rule_name, path, line, state, severity, reachability, transitivity, flags FROM finding
+	}, `SELECT id, identity_kind, identity_hash, issue_type, rule_name, path, line, state, severity, confidence, reachability, transitivity, flags FROM finding
 		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND state = $5 ORDER BY +id`, projectID, ref, source, int64(redoubt.Unresolved))
 }
 

@@ -86,6 +86,6 @@ func TestTheGateReadsNarrowly(t *testing.T) {
 func asked(f redoubt.Finding) redoubt.Finding {
 	return redoubt.Finding{
 		ID: f.ID, Identity: f.Identity, IssueType: f.IssueType, RuleName: f.RuleName, Path: f.Path, Line: f.Line, State: f.State,
-		Severity: f.Severity, Reachability: f.Reachability, Transitivity: f.Transitivity, Malicious: f.Malicious,
+		Severity: f.Severity, Confidence: f.Confidence, Reachability: f.Reachability, Transitivity: f.Transitivity, Malicious: f.Malicious,
 	}
 }

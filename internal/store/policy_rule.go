@@ -62,6 +62,16 @@ func (tx *Tx) PolicyRule(ctx context.Context, policyID, id int64) (redoubt.Polic
 	return r, nil
 }
 
+// PolicyRuleNamed finds a rule of a policy by name. An unknown one, or one that was
+// removed, is redoubt.ErrNotFound.
+func (tx *Tx) PolicyRuleNamed(ctx context.Context, policyID int64, name string) (redoubt.PolicyRule, error) {
+	r, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, name)
+	if err != nil {
+		return r, fmt.Errorf("rule %.80q of policy %d: %w", name, policyID, err)
+	}
+	return r, nil
+}
+
 // PolicyRuleCount counts the rules of a policy in one mode.
 type PolicyRuleCount struct {
 	PolicyID int64
@@ -137,12 +147,9 @@ func (tx *Tx) SetRuleMode(ctx context.Context, policyID int64, ruleName string, 
 	if mode.String() == "" {
 		return redoubt.PolicyRule{}, redoubt.Invalid("mode", "the mode is one of monitor, comment, block")
 	}
-	p, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, ruleName)
-	if err != nil {
-		return p, fmt.Errorf("rule %.80q of policy %d: %w", ruleName, policyID, err)
-	}
-	if p.Mode == mode {
-		return p, nil
+	p, err := tx.PolicyRuleNamed(ctx, policyID, ruleName)
+	if err != nil || p.Mode == mode {
+		return p, err
 	}
 	before := ruleModeImage{p.Mode.String()}
 	p.Mode, p.LastChangeAt, p.LastChangeBy = mode, tx.now, tx.actor.String()
@@ -154,4 +161,47 @@ func (tx *Tx) SetRuleMode(ctx context.Context, policyID int64, ruleName string, 
 	tx.change(changePolicyRule, p.ID)
 	tx.audit("policy.set_rule_mode", strings.Join([]string{subject("policy", policyID), ruleName}, "/"), before, ruleModeImage{mode.String()})
 	return p, nil
+}
+
+// ListRules lists rules of other policies in a policy of the same product, in one mode, and
+// distributes none of them. Rules that the policy lists already get the mode.
+func (tx *Tx) ListRules(ctx context.Context, policyID int64, rules []redoubt.PolicyRule, mode redoubt.PolicyMode) error {
+	if len(rules) == 0 {
+		return nil
+	}
+	names := make([]string, len(rules))
+	for i, r := range rules {
+		names[i] = r.Rule.Name
+	}
+	in, arg := tx.in("rule_name", 3, names)
+	listed := map[string]int64{}
+	err := each(ctx, tx, func(r row) error {
+		var id int64
+		var name string
+		err := r.Scan(&id, &name)
+		listed[name] = id
+		return err
+	}, `SELECT id, rule_name FROM policy_rule WHERE deployment_id = $1 AND policy_id = $2 AND `+in, policyID, arg)
+	if err != nil {
+		return err
+	}
+	var fresh []policyEntry
+	var again []int64
+	for _, r := range rules {
+		tx.audit("policy.set_rule_mode", subject("policy", policyID)+"/"+r.Rule.Name, nil, ruleModeImage{mode.String()})
+		if id, ok := listed[r.Rule.Name]; ok {
+			again = append(again, id)
+			continue
+		}
+		content := r.Rule
+		content.Mode = mode
+		fresh = append(fresh, policyEntry{r.Rule.Name, r.Rule.ID, content, policyID})
+	}
+	if _, err := tx.listRules(ctx, fresh); err != nil || len(again) == 0 {
+		return err
+	}
+	tx.change(changePolicyRule, again...)
+	in, arg = tx.in("id", 5, again)
+	return tx.write(ctx, `UPDATE policy_rule SET mode = $2, removed = 0, last_change_at = $3, last_change_by = $4 WHERE deployment_id = $1 AND `+in,
+		mode, tx.now, tx.actor.String(), arg)
 }

@@ -48,6 +48,7 @@ var done = map[string]string{
 	"notification-resumed":   "The rule works again, from now on.",
 	"notification-resent":    "Queued once more.",
 	"notification-deleted":   "The rule is deleted, with its log.",
+	"blocks-severity":        "The conditions are set. They apply from the next build on.",
 	"blocks-nothing":         "Nothing fails a build for now. Policies say it when that shall change.",
 	"token-revoked":          "The token is revoked; it is refused within a second.",
 	"scanner":                "Approved. The scanner gets its token within seconds and goes on by itself. The token is in the list once it is fetched.",

@@ -48,7 +48,7 @@ var facets = []facet{
 	{index.FacetRule, "Rule", everything, nil, false, false, texts(func(f *filter) *[]string { return &f.Rules })},
 	{index.FacetCategory, "Category", everything, nil, false, true, texts(func(f *filter) *[]string { return &f.Categories })},
 	{index.FacetRuleset, "Ruleset", everything, nil, false, true, texts(func(f *filter) *[]string { return &f.Rulesets })},
-	{index.FacetMode, "Rule’s mode", everything, []string{"block", "comment", "monitor"}, false, true, enum(func(f *filter) *[]redoubt.PolicyMode { return &f.Modes }, parseMode)},
+	{index.FacetMode, "Mode", everything, []string{"block", "comment", "monitor"}, false, true, enum(func(f *filter) *[]redoubt.PolicyMode { return &f.Modes }, parseMode)},
 	{index.FacetReason, "Reason to ignore", everything, []string{"false_positive", "acceptable_risk", "no_time", "no_triage_reason"}, false, true, enum(func(f *filter) *[]redoubt.TriageReason { return &f.TriageReasons }, redoubt.ParseTriageReason)},
 	{index.FacetAssignee, "Assignee", everything, nil, false, false, texts(func(f *filter) *[]string { return &f.Assignees })},
 	{index.FacetDue, "Due", everything, dueOrder, false, false, due},

@@ -44,7 +44,7 @@ func (req *request) askGate(view *index.View, d *findingDetail) error {
 func mayBlock(view *index.View, o store.Occurrence, policies []redoubt.Policy) bool {
 	byRule := redoubt.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: []int64{o.ID}, Modes: []redoubt.PolicyMode{redoubt.ModeBlock}}
 	return view.Count(byRule) > 0 ||
-		o.IssueType == redoubt.SCA && slices.ContainsFunc(policies, func(p redoubt.Policy) bool { return len(p.Conditions) > 0 })
+		slices.ContainsFunc(policies, func(p redoubt.Policy) bool { return p.Product == o.IssueType && len(p.Conditions) > 0 })
 }
 
 // sayingOf words the gate's answer. What fails no build only because the primary

@@ -24,7 +24,6 @@ type startState struct {
 	People   int          // who may sign in
 	Invited  int          // who has not come yet
 	Provider bool         // an identity provider lets people in
-	Policy   int64        // of code; 0 where there is none
 
 	// Connections are the code hosts that are connected, and Failing those of them that
 	// refuse. Only administrators see them.
@@ -72,7 +71,7 @@ func (s *startState) Steps(org string, v Viewer) []startStep {
 	blocks := startStep{Title: "Decide what blocks", Done: s.Decided(), Said: "Nothing fails a build yet"}
 	switch {
 	case s.Blocking > 0:
-		blocks.Said, blocks.Link = plural(s.Blocking, "blocking rule"), org+"/policies"
+		blocks.Said, blocks.Link = "Blocking rules and conditions: "+count(s.Blocking), org+"/policies"
 	case s.BlocksNothing:
 		blocks.Said = "Nothing blocks for now"
 	}
@@ -152,9 +151,6 @@ func (s *startState) readPolicies(ctx context.Context, tx *store.Tx) error {
 	}
 	policies, err := tx.Policies(ctx)
 	for _, p := range policies {
-		if p.Product == redoubt.SAST && s.Policy == 0 {
-			s.Policy = p.ID
-		}
 		for _, c := range p.Conditions {
 			if c.Mode == redoubt.ModeBlock {
 				s.Blocking++

@@ -176,14 +176,14 @@ func TestFirstStartFollowsWhatHappens(t *testing.T) {
 	s.as(redoubt.RoleAdmin)
 	says(t, s.follow(startPath+"/block-nothing", nil), "Nothing fails a build for now", "Nothing blocks for now")
 	s.setMode("one", redoubt.ModeBlock)
-	says(t, s.steps(), "1 blocking rule")
+	says(t, s.steps(), "Blocking rules and conditions: 1")
 	s.member("bob", "Bob", redoubt.RoleViewer)
 	says(t, s.steps(), "2 people", "All is set up")
 	lacks(t, s.steps(), "every 3s") // there is nothing to wait for
 	if a := s.post(startPath+"/leave", nil); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("leaving: %s", a.Status)
 	}
-	says(t, s.steps(), "acme/app was scanned", "1 blocking rule", "2 people") // a page that is open keeps its ticks
+	says(t, s.steps(), "acme/app was scanned", "Blocking rules and conditions: 1", "2 people") // a page that is open keeps its ticks
 	lacks(t, s.page("/overview"), "Set up Redoubt:")
 }
 

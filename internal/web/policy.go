@@ -96,8 +96,9 @@ func (p *policyPage) ChangedElsewhere() string {
 	return p.Changed
 }
 
-// Conditional reports whether the policy may have conditions.
-func (p *policyPage) Conditional() bool { return p.Product == redoubt.SCA }
+// Supply reports whether the policy is for the supply chain, whose conditions have more
+// members.
+func (p *policyPage) Supply() bool { return p.Product == redoubt.SCA }
 
 type policyRuleRow struct {
 	redoubt.PolicyRule

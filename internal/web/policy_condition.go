@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -14,14 +15,14 @@ import (
 
 // conditionForm is a condition on its way, as it was filled in.
 type conditionForm struct {
-	Mode, Severity, EPSS, Grace, Projects, Tags, Branches string
-	Asked                                                 map[string]bool // reachable, exploited, malicious, fixable, direct
-	Fault                                                 string
+	Mode, Severity, Confidence, EPSS, Grace, Projects, Tags, Branches string
+	Asked                                                             map[string]bool // reachable, exploited, malicious, fixable, direct
+	Fault                                                             string
 }
 
 func conditionFormFrom(q url.Values) conditionForm {
 	f := conditionForm{
-		Mode: q.Get("mode"), Severity: q.Get("severity"), EPSS: strings.TrimSpace(q.Get("epss")), Grace: strings.TrimSpace(q.Get("grace")),
+		Mode: q.Get("mode"), Severity: q.Get("severity"), Confidence: q.Get("confidence"), EPSS: strings.TrimSpace(q.Get("epss")), Grace: strings.TrimSpace(q.Get("grace")),
 		Projects: q.Get("projects"), Tags: q.Get("tags"), Branches: q.Get("branches"), Asked: map[string]bool{},
 	}
 	for _, what := range q["asks"] {
@@ -38,6 +39,7 @@ func (f *conditionForm) condition() (c redoubt.PolicyCondition, err error) {
 	}
 	c.Mode, _ = redoubt.ParsePolicyMode(f.Mode)
 	c.Severity, _ = redoubt.ParseSeverity(f.Severity)
+	c.Confidence, _ = redoubt.ParseConfidence(f.Confidence)
 	if f.EPSS != "" {
 		if c.EPSS, err = strconv.ParseFloat(f.EPSS, 64); err != nil {
 			return c, redoubt.Invalid("epss", "an EPSS score is a number from 0 to 1, as 0.25")
@@ -48,7 +50,7 @@ func (f *conditionForm) condition() (c redoubt.PolicyCondition, err error) {
 			return c, redoubt.Invalid("grace", "the days of grace are a whole number")
 		}
 	}
-	return c, c.Check()
+	return c, nil
 }
 
 // addCondition gives a policy a further condition.
@@ -63,18 +65,20 @@ func (req *request) addCondition() error {
 	}
 	form := conditionFormFrom(values)
 	c, err := form.condition()
-	if err != nil {
-		form.Fault = err.Error()
+	if err == nil {
+		err = req.update(func(ctx context.Context, tx *store.Tx) error {
+			p, err := tx.Policy(ctx, id)
+			if err != nil {
+				return err
+			}
+			_, err = policy.AddCondition(ctx, tx, p, c)
+			return err
+		})
+	}
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+		form.Fault = invalid.Error()
 		return req.showPolicyWith(http.StatusBadRequest, func(p *policyPage) { p.Form = form })
 	}
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		p, err := tx.Policy(ctx, id)
-		if err != nil {
-			return err
-		}
-		_, err = policy.AddCondition(ctx, tx, p, c)
-		return err
-	})
 	if err != nil {
 		return err
 	}

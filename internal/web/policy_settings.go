@@ -168,40 +168,57 @@ func (p *policySettingsPage) foresee(ctx context.Context, tx *store.Tx) error {
 	}
 	proposal := policy.Proposal{Policy: would}
 	if p.ID == 0 {
-		if proposal.Rules, err = p.Form.taken(ctx, tx, would.Product); err != nil {
+		if proposal.Rules, proposal.Listed, err = p.Form.taken(ctx, tx, would.Product); err != nil {
 			return err
 		}
 	}
-	p.Would.Rules = len(proposal.Rules)
+	p.Would.Rules = len(proposal.Rules) + len(proposal.Listed)
 	p.Would.Impact, err = policy.Foresee(ctx, tx, proposal)
 	return err
 }
 
-// taken are the rules that a new policy takes over from the default one of its product.
-func (f *policyForm) taken(ctx context.Context, tx *store.Tx, product redoubt.IssueType) (out []redoubt.ServedRule, err error) {
+// taken returns the rules of the default policy of the product in the mode of the form:
+// those that are distributed, and those that only imports name.
+func (f *policyForm) taken(ctx context.Context, tx *store.Tx, product redoubt.IssueType) (served []redoubt.ServedRule, listed []redoubt.PolicyRule, err error) {
 	mode, ok := redoubt.ParsePolicyMode(f.Take)
 	switch {
 	case f.Take == "":
-		return nil, nil
+		return nil, nil, nil
 	case !ok:
-		return nil, redoubt.Invalid("take", "is monitor, comment or block, or nothing for no rules")
+		return nil, nil, redoubt.Invalid("take", "is monitor, comment or block, or nothing for no rules")
 	}
 	policies, err := tx.Policies(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defaults := map[int64]bool{}
-	for _, p := range policies {
-		defaults[p.ID] = p.Default && p.Product == product
+	at := slices.IndexFunc(policies, func(p redoubt.Policy) bool { return p.Default && p.Product == product })
+	if at < 0 {
+		return nil, nil, nil
 	}
-	served, err := tx.ServedRules(ctx)
-	for _, r := range served {
-		if defaults[r.PolicyID] {
+	all, err := tx.ServedRules(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range all {
+		if r.PolicyID == policies[at].ID {
 			r.PolicyID, r.Mode = 0, mode
-			out = append(out, r)
+			served = append(served, r)
 		}
 	}
-	return out, err
+	for after, more := int64(0), true; more; {
+		var page []redoubt.PolicyRule
+		if page, more, err = tx.PolicyRules(ctx, policies[at].ID, after, 10*rulesPerPage); err != nil || len(page) == 0 {
+			break
+		}
+		after = page[len(page)-1].ID
+		for _, r := range page {
+			if !r.Served {
+				r.PolicyID, r.Mode = 0, mode
+				listed = append(listed, r)
+			}
+		}
+	}
+	return served, listed, err
 }
 
 // createPolicy makes a policy, with the rules that it takes over.
@@ -211,7 +228,7 @@ func (req *request) createPolicy() error {
 		if err != nil {
 			return p, err
 		}
-		rules, err := form.taken(ctx, tx, p.Product)
+		rules, listed, err := form.taken(ctx, tx, p.Product)
 		if err != nil {
 			return p, err
 		}
@@ -222,8 +239,10 @@ func (req *request) createPolicy() error {
 		for i, r := range rules {
 			list[i] = store.Serving{Rule: r.Rule, Text: r.Text, Checked: r.Checked, Starter: r.Starter, Mode: r.Mode, PolicyID: p.ID}
 		}
-		_, err = tx.ServeRules(ctx, list)
-		return p, err
+		if _, err = tx.ServeRules(ctx, list); err != nil || len(listed) == 0 {
+			return p, err
+		}
+		return p, tx.ListRules(ctx, p.ID, listed, listed[0].Mode)
 	})
 }
 

@@ -120,8 +120,8 @@ func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 		!strings.HasPrefix(got["blocking"], "1 of 3 open findings would fail a build, 0 do now; on 1 of the 2 branches") {
 		t.Fatalf("the page says %q", got)
 	}
-	says(t, page, "It starts with 1 rule in mode block", "topic</span></td><td class=\"num\">0</td><td class=\"num\">1")
-	says(t, s.follow("/policies/new", wouldForm(t, page)), "<h1>Card payments</h1>", "acme/sh*", "1 block", "Saved;")
+	says(t, page, "It starts with 2 rules in mode block", "topic</span></td><td class=\"num\">0</td><td class=\"num\">1")
+	says(t, s.follow("/policies/new", wouldForm(t, page)), "<h1>Card payments</h1>", "acme/sh*", "2 block", "Saved;")
 	id := policyOf(s, "card-payments")
 	rebuilt := func(project string) int {
 		u := branchReport(s, "topic", true, "old", "fresh")

@@ -126,6 +126,8 @@ func startRoutes() []route {
 		{row(get, start, viewer, reads), (*request).start},
 		{row(get, start+"/steps", viewer, reads), (*request).startSteps},
 		{row(post, start+"/token", triager, writes), proven((*request).createStartToken)},
+		{row(get, start+"/block", admin, reads), (*request).askFirstBlock},
+		{row(post, start+"/block", admin, writes), proven((*request).firstBlock)},
 		{row(post, start+"/block-nothing", admin, writes), (*request).blockNothing},
 		{row(post, start+"/leave", admin, writes), (*request).leaveStart},
 		{row(get, org+uploadPath, triager, reads), (*request).upload},

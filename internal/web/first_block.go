@@ -1,0 +1,131 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// firstBlockPage previews a condition for the default policies of all products.
+type firstBlockPage struct {
+	Severity string // at least
+	Rows     []firstBlockRow
+}
+
+// firstBlockRow is what the condition would do in one of the policies.
+type firstBlockRow struct {
+	policy.Impact
+	Policy  redoubt.Policy
+	Product product
+	Set     bool   // the policy has the condition
+	Matches int    // open findings
+	Address string // of these
+}
+
+// firstCondition is the condition that the step adds.
+func firstCondition(severity redoubt.Severity) redoubt.PolicyCondition {
+	return redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Severity: severity}
+}
+
+// hasCondition reports whether the policy has the condition, or one for milder findings.
+func hasCondition(p redoubt.Policy, severity redoubt.Severity) bool {
+	return slices.ContainsFunc(p.Conditions, func(c redoubt.PolicyCondition) bool {
+		plain := firstCondition(c.Severity)
+		plain.ID = c.ID
+		return c.Severity > 0 && c.Severity <= severity && reflect.DeepEqual(c, plain)
+	})
+}
+
+// defaultPolicies lists the default policy of each product.
+func defaultPolicies(ctx context.Context, tx *store.Tx) ([]redoubt.Policy, error) {
+	policies, err := tx.Policies(ctx)
+	return slices.DeleteFunc(policies, func(p redoubt.Policy) bool { return !p.Default }), err
+}
+
+// askFirstBlock shows what blocking by severity would do.
+func (req *request) askFirstBlock() error {
+	severity, err := firstSeverity(req.r.URL.Query().Get("severity"))
+	if err != nil {
+		return err
+	}
+	view, err := req.findings()
+	if err != nil {
+		return err
+	}
+	p := &firstBlockPage{Severity: severity.String()}
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
+		policies, err := defaultPolicies(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, of := range policies {
+			row := firstBlockRow{Policy: of, Product: productOf(of.Product), Set: hasCondition(of, severity)}
+			f, q := every(row.Product), url.Values{}
+			f.Statuses = []redoubt.Status{redoubt.StatusOpen}
+			for s := redoubt.SeverityCritical; s >= severity; s-- {
+				f.Severities = append(f.Severities, s)
+				q.Add("severities", s.String())
+			}
+			row.Matches, row.Address = view.Count(f), req.to(row.Product.Path+"?"+q.Encode())
+			would := of
+			if !row.Set {
+				would.Conditions = append(slices.Clip(of.Conditions), firstCondition(severity))
+			}
+			if row.Impact, err = policy.Foresee(ctx, tx, policy.Proposal{Policy: would}); err != nil {
+				return err
+			}
+			p.Rows = append(p.Rows, row)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return req.show(http.StatusOK, pageView{Template: "start_block", Title: "Block by severity", Section: "overview", Data: p})
+}
+
+func firstSeverity(text string) (redoubt.Severity, error) {
+	severity, ok := redoubt.ParseSeverity(text)
+	if !ok {
+		return 0, redoubt.Invalid("severity", "is low, medium, high or critical")
+	}
+	return severity, nil
+}
+
+// firstBlock adds the condition to the default policies that do not have it.
+func (req *request) firstBlock() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	severity, err := firstSeverity(form.Get("severity"))
+	if err != nil {
+		return err
+	}
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		policies, err := defaultPolicies(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, p := range policies {
+			if hasCondition(p, severity) {
+				continue
+			}
+			if _, err := policy.AddCondition(ctx, tx, p, firstCondition(severity)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	req.redirect(req.to(startPath + "?done=blocks-severity"))
+	return nil
+}
