@@ -33,8 +33,8 @@ type placing struct {
 	Serving
 	content ruleContent
 	newest  redoubt.RuleVersion // the zero one where it never was served
-	id      int64              // of its place in the policy
-	before  redoubt.ServedRule // the zero one where the policy did not serve it
+	id      int64               // of its place in the policy
+	before  redoubt.ServedRule  // the zero one where the policy did not serve it
 }
 
 // ServeRule is ServeRules of one rule.
