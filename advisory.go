@@ -136,7 +136,15 @@ type Holding struct {
 	Lockfile     string
 	ScanID       int64 // of the scan that says so
 	Commit       string
-	Dependencies []Dependency // ecosystem, name, version, transitivity and line only
+	Dependencies []HeldDependency
+}
+
+// HeldDependency is what matching compares of a Dependency. A lockfile may hold a
+// million, so it has no more.
+type HeldDependency struct {
+	Ecosystem, Name, Version string
+	Transitivity             Transitivity
+	Line                     int // of the lockfile, 1-based; 0 when unknown
 }
 
 // AdvisorySource is where advisories came from, and how old they are.

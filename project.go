@@ -74,6 +74,18 @@ func (p Project) Primary() string {
 	return p.PrimaryBranch
 }
 
+// maxProjectURL bounds the address of a repository, in bytes.
+const maxProjectURL = 2048
+
+// CheckProjectURL returns an error for the address of a repository that is longer than
+// 2,048 bytes, else nil.
+func CheckProjectURL(address string) error {
+	if len(address) > maxProjectURL {
+		return fmt.Errorf("must have at most %d bytes", maxProjectURL)
+	}
+	return nil
+}
+
 // CheckProjectName says what is wrong with a project name, or nil. A name has
 // two segments or more, none empty, "." or "..", and no control characters
 // (semantics §1).

@@ -17,8 +17,15 @@ var ownMemory = sync.OnceValue(func() int64 {
 	if limit == math.MaxInt64 {
 		debug.SetMemoryLimit(memory / 10 * 9)
 	}
+	if set := debug.SetGCPercent(gcPercent); set != 100 {
+		debug.SetGCPercent(set) // by GOGC
+	}
 	return memory
 })
+
+// gcPercent lets the heap grow by half of what is in use before it is collected, Go's own
+// default is by all of it: an upload takes a quarter less memory so.
+const gcPercent = 50
 
 // memoryOf is Go's limit (GOMEMLIMIT) where there is one, else the least that is told, as
 // what the machine has and what its control group gives a container, else 4 GiB.

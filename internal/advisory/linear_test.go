@@ -50,7 +50,7 @@ func manyRecords(t testing.TB, n int, shared bool) *shelf {
 			"ranges":[{"type":"ECOSYSTEM","events":[{"introduced":"0"},{"fixed":"2.1.%[2]d"},{"introduced":"2.2.0"},{"fixed":"2.2.%[2]d"},{"introduced":"2.3.0"},{"fixed":"2.3.%[2]d"}]}]}]}`,
 			i, fix))}})
 	}
-	s.holdings = []redoubt.Holding{{Lockfile: "requirements.txt", Dependencies: []redoubt.Dependency{dep("PyPI", "many", "2.3.0"), dep("PyPI", "many", "2.2.0")}}}
+	s.holdings = []redoubt.Holding{{Lockfile: "requirements.txt", Dependencies: []redoubt.HeldDependency{dep("PyPI", "many", "2.3.0"), dep("PyPI", "many", "2.2.0")}}}
 	return s
 }
 

@@ -164,7 +164,7 @@ type matcher struct {
 // lockfile adds the matches of a lockfile, by package and group. It breaks off
 // when the context ends.
 func (m *matcher) lockfile(ctx context.Context, h redoubt.Holding) error {
-	by := map[string][]*redoubt.Dependency{}
+	by := map[string][]*redoubt.HeldDependency{}
 	var keys []string
 	for i := range h.Dependencies {
 		d := &h.Dependencies[i]
@@ -192,9 +192,9 @@ func (m *matcher) lockfile(ctx context.Context, h redoubt.Holding) error {
 
 // pkg adds the matches of a package in a lockfile: of each vulnerability the
 // lowest affected version.
-func (m *matcher) pkg(h redoubt.Holding, p *packageEntry, versions []*redoubt.Dependency) {
+func (m *matcher) pkg(h redoubt.Holding, p *packageEntry, versions []*redoubt.HeldDependency) {
 	type hit struct {
-		dependency *redoubt.Dependency
+		dependency *redoubt.HeldDependency
 		fix        string
 	}
 	hits := make([]hit, len(p.groups))
@@ -213,7 +213,7 @@ func (m *matcher) pkg(h redoubt.Holding, p *packageEntry, versions []*redoubt.De
 	}
 }
 
-func newMatch(h redoubt.Holding, p *packageEntry, v *Vulnerability, d *redoubt.Dependency, fix string) redoubt.Match {
+func newMatch(h redoubt.Holding, p *packageEntry, v *Vulnerability, d *redoubt.HeldDependency, fix string) redoubt.Match {
 	out := redoubt.Match{
 		Group: v.Group, Former: v.Former, IDs: v.Names, Package: p.key, Severity: v.Severity(p.key), Rule: v.Rule(),
 		ScanID: h.ScanID, Commit: h.Commit,

@@ -18,7 +18,7 @@ func advised(t *testing.T) *shelf {
 	}
 	return &shelf{version: 1, groups: []redoubt.AdvisoryGroup{
 		record(1, "GHSA-a", "a", `"CVE-2024-0009","CVE-2024-0002"`), record(2, "GHSA-b", "b", `"CVE-2024-0001"`),
-	}, holdings: []redoubt.Holding{{Lockfile: "l", Dependencies: []redoubt.Dependency{dep("npm", "b", "1.0.0"), dep("npm", "a", "1.0.0"), dep("npm", "b", "1.1.0")}}, {Lockfile: "m", Dependencies: []redoubt.Dependency{dep("npm", "a", "2.0.0")}}}}
+	}, holdings: []redoubt.Holding{{Lockfile: "l", Dependencies: []redoubt.HeldDependency{dep("npm", "b", "1.0.0"), dep("npm", "a", "1.0.0"), dep("npm", "b", "1.1.0")}}, {Lockfile: "m", Dependencies: []redoubt.HeldDependency{dep("npm", "a", "2.0.0")}}}}
 }
 
 // What is asked is asked once, and of the packages that are meant.

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/advisory"
 )
 
-func dep(ecosystem, name, version string) redoubt.Dependency {
-	return redoubt.Dependency{Ecosystem: ecosystem, Name: name, Version: version, Transitivity: redoubt.Direct, Line: 7}
+func dep(ecosystem, name, version string) redoubt.HeldDependency {
+	return redoubt.HeldDependency{Ecosystem: ecosystem, Name: name, Version: version, Transitivity: redoubt.Direct, Line: 7}
 }
 
 func match(t *testing.T, l *advisory.Library, s *shelf, scope *advisory.Scope) redoubt.Advised {
@@ -31,7 +31,7 @@ var namedWeaknesses = []string{
 func TestMatchTellsWhatFindingsNeed(t *testing.T) {
 	s := known(t)
 	s.scores = map[string]redoubt.EPSS{"CVE-2021-44228": {Score: 0.94, Percentile: 0.99}}
-	s.holdings = []redoubt.Holding{{Lockfile: "pom.xml", ScanID: 3, Commit: "abc", Dependencies: []redoubt.Dependency{
+	s.holdings = []redoubt.Holding{{Lockfile: "pom.xml", ScanID: 3, Commit: "abc", Dependencies: []redoubt.HeldDependency{
 		dep("maven", "org.apache.logging.log4j:log4j-core", "2.14.1"), dep("maven", "org.apache.logging.log4j:log4j-core", "2.13.0"),
 		dep("npm", "left-pad-evil", "1.0.0"), dep("npm", "left-pad", "1.0.0"),
 	}}}
@@ -61,7 +61,7 @@ func TestMatchTellsWhatFindingsNeed(t *testing.T) {
 
 func TestMatchFindsTwinsAndWhatIsHeld(t *testing.T) {
 	s := known(t)
-	s.holdings = []redoubt.Holding{{Lockfile: "a.json", Dependencies: []redoubt.Dependency{
+	s.holdings = []redoubt.Holding{{Lockfile: "a.json", Dependencies: []redoubt.HeldDependency{
 		dep("npm", "lodash", "4.17.20"), dep("nuget", "newtonsoft.json", "12.0.0"), dep("npm", "no-longer-advised", "1.0.0"),
 	}}}
 	about := func(id int64, source, lockfile, pkg, version, vulnerability string) redoubt.Subject {
@@ -89,7 +89,7 @@ func TestMatchFindsTwinsAndWhatIsHeld(t *testing.T) {
 
 func TestLibraryReadsOnceAVersion(t *testing.T) {
 	s := known(t)
-	s.holdings = []redoubt.Holding{{Lockfile: "a.json", Dependencies: []redoubt.Dependency{dep("npm", "lodash", "4.17.20"), dep("npm", "left-pad", "1.0.0")}}}
+	s.holdings = []redoubt.Holding{{Lockfile: "a.json", Dependencies: []redoubt.HeldDependency{dep("npm", "lodash", "4.17.20"), dep("npm", "left-pad", "1.0.0")}}}
 	l := advisory.NewLibrary(orders)
 	for range 3 {
 		match(t, l, s, nil)
@@ -107,7 +107,7 @@ func TestWithdrawnRecordsMatchNothing(t *testing.T) {
 	live := stored(t, 1, `{"id":"OSV-1","aliases":["CVE-2024-1"],"affected":[{"package":{"ecosystem":"npm","name":"a"},"versions":["1.0.0"]}]}`)
 	gone := stored(t, 2, `{"id":"GHSA-1","aliases":["CVE-2024-1"],"withdrawn":"2024-01-01T00:00:00Z","affected":[{"package":{"ecosystem":"npm","name":"a"},"ranges":[{"type":"SEMVER","events":[{"introduced":"0"}]}]}]}`)
 	s := &shelf{version: 1, groups: []redoubt.AdvisoryGroup{{ID: 1, Records: []redoubt.Advisory{live, gone}}}}
-	s.holdings = []redoubt.Holding{{Lockfile: "l", Dependencies: []redoubt.Dependency{dep("npm", "a", "2.0.0")}}}
+	s.holdings = []redoubt.Holding{{Lockfile: "l", Dependencies: []redoubt.HeldDependency{dep("npm", "a", "2.0.0")}}}
 	if advised := match(t, advisory.NewLibrary(orders), s, nil); len(advised.Matches) != 0 {
 		t.Errorf("%+v", advised.Matches)
 	}
@@ -129,7 +129,7 @@ func TestWithdrawnRecordsMatchNothing(t *testing.T) {
 }
 
 func TestNothingIsLoadedYet(t *testing.T) {
-	s := &shelf{holdings: []redoubt.Holding{{Lockfile: "l", Dependencies: []redoubt.Dependency{dep("npm", "a", "1.0.0")}}}}
+	s := &shelf{holdings: []redoubt.Holding{{Lockfile: "l", Dependencies: []redoubt.HeldDependency{dep("npm", "a", "1.0.0")}}}}
 	if advised := match(t, advisory.NewLibrary(orders), s, nil); len(advised.Matches) != 0 || len(advised.Lockfiles) != 1 {
 		t.Errorf("%+v", advised)
 	}

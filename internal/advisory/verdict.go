@@ -225,8 +225,8 @@ func (p *packageEntry) commonFix(place int, groups []int, affected []bool) strin
 
 // lowestFirst returns the dependencies whose version is affected, the lowest
 // version first; what is not a version comes before all that are.
-func (p *packageEntry) lowestFirst(dependencies []*redoubt.Dependency) []*redoubt.Dependency {
-	dependencies = slices.DeleteFunc(dependencies, func(d *redoubt.Dependency) bool { return len(p.verdictOn(d.Version).groups) == 0 })
+func (p *packageEntry) lowestFirst(dependencies []*redoubt.HeldDependency) []*redoubt.HeldDependency {
+	dependencies = slices.DeleteFunc(dependencies, func(d *redoubt.HeldDependency) bool { return len(p.verdictOn(d.Version).groups) == 0 })
 	if len(dependencies) < 2 {
 		return dependencies
 	}
@@ -235,7 +235,7 @@ func (p *packageEntry) lowestFirst(dependencies []*redoubt.Dependency) []*redoub
 		versions[i] = purl.Version(p.key, d.Version)
 	}
 	place := p.order.Scale(versions)
-	slices.SortFunc(dependencies, func(a, b *redoubt.Dependency) int {
+	slices.SortFunc(dependencies, func(a, b *redoubt.HeldDependency) int {
 		x, y := purl.Version(p.key, a.Version), purl.Version(p.key, b.Version)
 		left, isLeft := place(x)
 		right, isRight := place(y)

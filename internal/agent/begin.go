@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -52,6 +53,12 @@ type projectMetadata struct {
 	Full        bool   `json:"is_full_scan"`
 }
 
+// What begins a scan is stored for a week, so it is bounded.
+const (
+	maxBeginList = 1000       // entries of a list
+	maxBegun     = 256 * 1024 // bytes of all that is stored
+)
+
 // begun is what is remembered of it.
 type begun struct {
 	Project redoubt.Project `json:"project"`
@@ -91,6 +98,17 @@ func (b *beginRequest) begun() (begun, error) {
 	}
 	if err := redoubt.CheckProjectName(out.Project.Name); err != nil {
 		fault("project_metadata.repo_display_name", err.Error()+"; set SEMGREP_REPO_DISPLAY_NAME or SEMGREP_REPO_NAME")
+	}
+	if err := redoubt.CheckProjectURL(p.URL); err != nil {
+		fault("project_metadata.repo_url", err.Error())
+	}
+	for _, list := range []struct {
+		name    string
+		entries []string
+	}{{"requested_products", b.Scan.Products}, {"partial_scan_rule_ids", b.Scan.OnlyRules}} {
+		if len(list.entries) > maxBeginList {
+			fault("scan_metadata."+list.name, fmt.Sprintf("must have at most %d entries", maxBeginList))
+		}
 	}
 	tags, err := redoubt.NormalTags(b.Config.Tags)
 	if err != nil {
@@ -259,6 +277,9 @@ func add(ctx context.Context, tx *store.Tx, id string, b begun, dry bool) (redou
 	var err error
 	if known.Begun, err = json.Marshal(b); err != nil {
 		return known, err
+	}
+	if len(known.Begun) > maxBegun {
+		return known, fmt.Errorf("what begins the scan is %w: send at most %d bytes", redoubt.ErrTooLarge, maxBegun)
 	}
 	if !dry {
 		project, err := tx.ProjectForScan(ctx, b.Globs, b.Project)

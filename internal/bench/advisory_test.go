@@ -165,7 +165,7 @@ func benchMatch(b *testing.B) {
 	for i := range benchDeps / perLockfile {
 		h := redoubt.Holding{Lockfile: fmt.Sprint(i, "/package-lock.json")}
 		for range perLockfile {
-			h.Dependencies = append(h.Dependencies, redoubt.Dependency{
+			h.Dependencies = append(h.Dependencies, redoubt.HeldDependency{
 				Ecosystem: "npm", Name: fmt.Sprint("package-", g.rnd.IntN(benchPackages)), Version: fmt.Sprintf("1.%d.0", g.rnd.IntN(40)),
 			})
 		}

@@ -2,10 +2,15 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/redoubt/redoubt"
 )
+
+// maxScans bounds the scans of one upload, each of which takes about a millisecond of
+// the transaction that other uploads wait for.
+const maxScans = 100
 
 // ApplyAll takes in all that was read of one request, a scan for each source
 // (semantics §9), in one transaction: all or none. The reading is used up.
@@ -17,6 +22,9 @@ func ApplyAll(ctx context.Context, s Store, ex Exemptions, upload Upload, readin
 	}
 	if reading.Stale() {
 		return nil, ErrStaleMemo
+	}
+	if len(reports) > maxScans {
+		return nil, fmt.Errorf("the upload is %w: it would make %d scans; send at most %d at once", redoubt.ErrTooLarge, len(reports), maxScans)
 	}
 	if upload.Whole {
 		for _, report := range reports {

@@ -9,6 +9,18 @@ import (
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
+// held lists what matching compares of dependencies.
+func held(dependencies []redoubt.Dependency) []redoubt.HeldDependency {
+	list := make([]redoubt.HeldDependency, len(dependencies))
+	for i := range dependencies {
+		d := &dependencies[i]
+		list[i] = redoubt.HeldDependency{
+			Ecosystem: d.Ecosystem, Name: d.Name, Version: d.Version, Transitivity: d.Transitivity, Line: d.Line,
+		}
+	}
+	return list
+}
+
 // adviseRecorded asks what the advisories say of the lockfiles of an upload that is
 // recorded only: those in force on the ref are of another commit. The summary tells
 // it for the gate, and nothing is stored. What the upload itself reports, or a live
@@ -21,7 +33,8 @@ func (a *application) adviseRecorded(ctx context.Context, sightings []Sighting, 
 	stated := make([]redoubt.Holding, len(inventories))
 	for i := range inventories {
 		stated[i] = redoubt.Holding{
-			Lockfile: inventories[i].Inventory.Lockfile, ScanID: a.scan.ID, Commit: a.scan.Commit, Dependencies: inventories[i].Inventory.Dependencies,
+			Lockfile: inventories[i].Inventory.Lockfile, ScanID: a.scan.ID, Commit: a.scan.Commit,
+			Dependencies: held(inventories[i].Inventory.Dependencies),
 		}
 	}
 	advised, err := a.upload.Advised(ctx, a.project.ID, a.scan.Ref, stated)

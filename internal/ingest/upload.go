@@ -21,6 +21,9 @@ func (u *Upload) check(now time.Time) error {
 	if err := redoubt.CheckProjectName(u.Project.Name); err != nil {
 		fault("project", "%v", err)
 	}
+	if err := redoubt.CheckProjectURL(u.Project.URL); err != nil {
+		fault("url", "%v", err)
+	}
 	tags, err := redoubt.NormalTags(u.Project.Tags)
 	if err != nil {
 		fault("tags", "%v", err)

@@ -82,7 +82,7 @@ func TestSourceInfo(t *testing.T) {
 // A document of few words that names places and edges by the million is read in
 // bounded time and space.
 func TestNotesThatMultiply(t *testing.T) {
-	const packages, lockfiles, limit = 100, 100, 20_000
+	const packages, lockfiles, limit = 60, 60, 7_000
 	var properties, components, needs, edges, affects []string
 	for i := range lockfiles {
 		properties = append(properties, property("lockfile", fmt.Sprintf("%d/yarn.lock", i)))

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"errors"
+
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
@@ -12,9 +14,21 @@ func readLockfile(in *input, o Options) ([]*redoubt.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	rep, err := o.secrets.locks.Read(lockfile.File{Name: o.Name, Path: fileInRepository(o), Data: data, Limit: o.Limits.Items})
-	if err != nil {
+	// The decoded document is garbage before its packages are stored, so it does not count
+	// beside them.
+	in.build(-weightOfMarks(data))
+	limit := in.room.items(lockedSize, o.Limits.Items)
+	rep, err := o.secrets.locks.Read(lockfile.File{Name: o.Name, Path: fileInRepository(o), Data: data, Limit: limit})
+	switch {
+	case err != nil && errors.Is(err, redoubt.ErrTooLarge) && limit < o.Limits.Items:
+		return nil, in.room.tooLarge()
+	case err != nil:
 		return nil, err
+	}
+	for _, i := range rep.Inventories {
+		if in.build(len(i.Dependencies)*lockedSize + len(i.Edges)*edgeSize); in.room.err != nil {
+			return nil, in.room.err
+		}
 	}
 	rep.Category = read.Text(o.Category).Name()
 	return []*redoubt.Report{rep}, nil

@@ -84,6 +84,7 @@ func (n *native) rule(r redoubt.Rule) *redoubt.Rule {
 	r.Severity = cmp.Or(r.Severity, redoubt.SeverityMedium)
 	r.Confidence = cmp.Or(r.Confidence, redoubt.ConfidenceMedium)
 	r.Category = cmp.Or(r.Category, "security")
+	n.in.build(ruleSize)
 	n.rules[key] = &r
 	n.rep.Rules = append(n.rep.Rules, &r)
 	return &r

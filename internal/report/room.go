@@ -7,12 +7,15 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// An upload may build perByte times its bytes in memory, after inflating, and
-// free beside them. A report of a scanner builds one to four times its size: ten
-// million empty results build two hundred times theirs.
+// An upload may take 64 MiB of memory and 40 times its bytes, after inflating. Of the
+// 64 MiB, 24 are left for what does not depend on its size, such as the page cache of
+// the database. What is decoded and kept is copied when it is cleaned and stored, and
+// garbage collection lets the heap grow to twice what is in use: the process grows by up
+// to peak times the sizes counted here.
 const (
-	perByte = 8
-	free    = 32 << 20
+	perByte = 40
+	free    = 40 << 20
+	peak    = 5
 )
 
 // room is the memory that the files of one upload build, in all their lists and
@@ -30,14 +33,24 @@ func (r *room) build(bytes int, built func(bytes int) error) {
 	switch {
 	case r.err != nil:
 	case r.built > r.limit():
-		r.err = fmt.Errorf("what the upload holds is %w: very many items of a few bytes each, which take more memory than %d MiB and %d times the %d bytes that were read so far",
-			redoubt.ErrTooLarge, free>>20, perByte, r.read)
+		r.err = r.tooLarge()
 	case built != nil:
 		r.err = built(bytes)
 	}
 }
 
-func (r *room) limit() int64 { return perByte*r.read + free }
+// limit is how many bytes may be built of what was read so far.
+func (r *room) limit() int64 { return (perByte*r.read + free) / peak }
+
+func (r *room) tooLarge() error {
+	return fmt.Errorf("the upload is %w: its many small items need more than 64 MiB and %d times its %d bytes of memory; send it in parts",
+		redoubt.ErrTooLarge, perByte, r.read)
+}
+
+// items returns how many items of a size fit beside what was built, limit at most.
+func (r *room) items(size, limit int) int {
+	return int(max(0, min(int64(limit), (r.limit()-r.built)/int64(size))))
+}
 
 // fits reports whether there is room for so many bytes, half of what there is being left
 // for what the report itself holds.
@@ -54,9 +67,11 @@ const (
 	resultSize = 768  // a redoubt.Result with its dependency
 	matchSize  = 256  // a semgrepMatch, and its key
 	metSize    = 1024 // a redoubt.KnownResult and where it was met, or a redoubt.Result in its place
+	ruleSize   = 1024 // a redoubt.Rule, and its rows in policies
 	partSize   = 768  // a component, its reference and its dependency
 	runSize    = 2048 // a run or target with its maps
 	edgeSize   = 128  // which of two packages needs which
+	lockedSize = 480  // a package of a lockfile
 	markSize   = 64   // a value of a document that is decoded whole
 	phraseSize = 128  // a secret that is remembered, or a spelling of one
 )

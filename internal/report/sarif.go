@@ -74,12 +74,18 @@ type sarifRun struct {
 	results     []json.RawMessage // those that wait to be made into findings
 }
 
+// maxRuns bounds the runs of one file.
+const maxRuns = 100
+
 func (f *sarifFile) run(item string) error {
 	r := &sarifRun{
 		walker: f.walker, where: item, rep: &redoubt.Report{}, secrets: f.o.secrets,
 		components: []*component{{}}, bases: map[string]sarifArtifact{},
 	}
 	r.checkout.addRoot(f.o.Root)
+	if len(f.reports) == maxRuns {
+		return tooMany("runs", maxRuns)
+	}
 	f.in.build(runSize)
 	if err := f.object(item, r.member); err != nil {
 		return err

@@ -69,10 +69,17 @@ func (tx *Tx) Holdings(ctx context.Context, refs []redoubt.ProjectRef, packages 
 	if err != nil {
 		return nil, err
 	}
+	counts := map[int64]int{}
+	for _, r := range rows {
+		counts[r.inventory]++
+	}
+	for id, to := range at {
+		lists[to.ref][to.lockfile].Dependencies = make([]redoubt.HeldDependency, 0, counts[id])
+	}
 	for _, r := range rows {
 		to, n := at[r.inventory], names[r.version]
 		h := &lists[to.ref][to.lockfile]
-		h.Dependencies = append(h.Dependencies, redoubt.Dependency{
+		h.Dependencies = append(h.Dependencies, redoubt.HeldDependency{
 			Ecosystem: n.ecosystem, Name: n.name, Version: n.version, Transitivity: r.transitivity, Line: r.line,
 		})
 	}

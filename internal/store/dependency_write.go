@@ -141,11 +141,23 @@ func (tx *Tx) writeDependencies(ctx context.Context, gone []int64, changed, fres
 	for i := range ids {
 		fresh[i].id = ids[i]
 	}
-	const into = `dependency (deployment_id, ` + dependencyColumns + `)`
-	if err := tx.insert(ctx, into, rowValues(fresh), ""); err != nil {
+	if err := tx.insertDependencies(ctx, fresh, ""); err != nil {
 		return err
 	}
-	return tx.insert(ctx, into, rowValues(changed), updateDependency)
+	return tx.insertDependencies(ctx, changed, updateDependency)
+}
+
+// dependenciesAtOnce is how many rows are turned into values of a statement at once:
+// these take more memory than the rows.
+const dependenciesAtOnce = 10_000
+
+func (tx *Tx) insertDependencies(ctx context.Context, rows []dependencyRow, conflict string) error {
+	for part := range slices.Chunk(rows, dependenciesAtOnce) {
+		if err := tx.insert(ctx, `dependency (deployment_id, `+dependencyColumns+`)`, rowValues(part), conflict); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func rowValues(list []dependencyRow) [][]any {
@@ -169,17 +181,26 @@ func (tx *Tx) dependencyRows(ctx context.Context, inventoryID int64, said []redo
 	if err != nil {
 		return nil, nil, err
 	}
-	merged := make(map[int64]redoubt.Dependency, len(said))
+	first := make(map[int64]int, len(said))
+	merged := map[int64]redoubt.Dependency{} // of the few that are stated several times
 	versions = make([]int64, len(said))
 	for i, d := range said {
-		versions[i] = ids[names[i]]
-		if first, again := merged[versions[i]]; again {
-			d = mergeDependencies(first, d)
+		version := ids[names[i]]
+		versions[i] = version
+		if at, again := first[version]; !again {
+			first[version] = i
+		} else if before, several := merged[version]; several {
+			merged[version] = mergeDependencies(before, d)
+		} else {
+			merged[version] = mergeDependencies(said[at], d)
 		}
-		merged[versions[i]] = d
 	}
-	rows = make(map[int64]dependencyRow, len(merged))
-	for version, d := range merged {
+	rows = make(map[int64]dependencyRow, len(first))
+	for version, at := range first {
+		d, several := merged[version]
+		if !several {
+			d = said[at]
+		}
 		rows[version] = dependencyRow{
 			inventory: inventoryID, version: version, transitivity: d.Transitivity, line: d.Line, purl: cleanText(d.PURL),
 			licenses: encodedList(d.Licenses), hashes: encodedList(d.Hashes), requirers: d.Requirers, supplier: cleanText(d.Supplier),

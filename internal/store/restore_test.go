@@ -84,8 +84,11 @@ func (d tenant) names(p redoubt.Project) (pages, holdings, filtered []string) {
 	d.view(func(ctx context.Context, tx *store.Tx) error {
 		held, err := heldOn(ctx, tx, p.ID, "refs/heads/main", nil)
 		for _, h := range held {
-			holdings = append(holdings, text(h.Dependencies)...)
+			for _, e := range h.Dependencies {
+				holdings = append(holdings, e.Name+"@"+e.Version)
+			}
 		}
+		slices.Sort(holdings)
 		return err
 	})
 	return pages, holdings, filtered

@@ -33,14 +33,21 @@ type pipFiles struct {
 // half of it.
 const maxPipSteps = 4 << 20
 
+// pipPin is the version that a file pins a package to.
+type pipPin struct {
+	version string
+	line    int
+	hashes  []redoubt.Hash
+}
+
 // pipFile is one requirements file.
 type pipFile struct {
 	lock   *lock
 	path   string
 	named  bool // a lockfile by its name
 	refers []pipReference
-	wants  []pipWant                     // requirements without a version
-	pins   map[string]redoubt.Dependency // by name, the first
+	wants  []pipWant         // requirements without a version
+	pins   map[string]pipPin // by name, the first
 }
 
 // pipReference is a line that refers to another file.
@@ -119,7 +126,7 @@ func (p *pipFiles) add(l *lock) *pipFile {
 	if p.byPath == nil {
 		p.byPath, p.known = map[string]*pipFile{}, map[string]bool{}
 	}
-	f := &pipFile{lock: l, path: l.Path, named: formatOf(l.Name) != nil, pins: map[string]redoubt.Dependency{}}
+	f := &pipFile{lock: l, path: l.Path, named: formatOf(l.Name) != nil, pins: map[string]pipPin{}}
 	p.byPath[f.path] = f
 	p.order = append(p.order, f)
 	return f
@@ -202,7 +209,9 @@ func (p *pipFiles) meet(root *pipFile) {
 		for i := range f.wants {
 			if c := first[f.wants[i].name]; c != nil {
 				f.wants[i].met = true
-				c.lock.Add(c.pins[f.wants[i].name])
+				name := f.wants[i].name
+				pin := c.pins[name]
+				c.lock.Add(redoubt.Dependency{Name: name, Version: pin.version, Line: pin.line, Hashes: pin.hashes})
 			}
 		}
 	}

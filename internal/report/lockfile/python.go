@@ -162,7 +162,7 @@ func (r *requirements) flush() {
 	r.current = purl.PyPIName(m[1])
 	d := redoubt.Dependency{Name: r.current, Version: version[1], Line: r.number, Hashes: hashes}
 	if _, pinned := r.pip.pins[d.Name]; !pinned {
-		r.pip.pins[d.Name] = d
+		r.pip.pins[d.Name] = pipPin{d.Version, d.Line, d.Hashes}
 	}
 	r.Node(d, r.current)
 }
