@@ -206,7 +206,7 @@ func (p *findingsPage) options() {
 	var orders []string
 	for _, o := range orderWords {
 		switch {
-		case o.order == index.Riskiest:
+		case o.order == index.MostSevere:
 			orders = append(orders, "", o.label)
 		case o.order.Fits(p.product.Type):
 			orders = append(orders, o.order.String(), o.label)
