@@ -79,11 +79,11 @@ func Possible(ctx context.Context, s Store, findings []redoubt.Finding) (bool, e
 		if was.State != redoubt.TicketFailed {
 			was = redoubt.Ticket{}
 		}
-		if key := [2]int64{f.ProjectID, was.ID}; checked[key] {
+		key := [2]int64{f.ProjectID, was.ID}
+		if checked[key] {
 			continue
-		} else {
-			checked[key] = true
 		}
+		checked[key] = true
 		_, err := Request{}.place(ctx, where, f.ProjectID, was)
 		if _, invalid := errors.AsType[*redoubt.InvalidError](err); !invalid {
 			return err == nil, err

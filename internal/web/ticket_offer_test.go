@@ -102,3 +102,42 @@ func TestTicketFaultsStayWithTheFinding(t *testing.T) {
 	}
 	says(t, many.text, `data-ticket-fault`, "sort=oldest")
 }
+
+// Without a setting a ticket is an issue of the project's own repository: of a private one,
+// and of projects that have one.
+func TestTicketsAreOfferedForOwnRepositories(t *testing.T) {
+	s := demoSite(t)
+	own, other := rowID(s, "/findings?repos=acme%2Fweb-shop"), rowID(s, "/findings?repos=acme%2Fgateway")
+	var connection redoubt.Connection
+	save := func(private bool) {
+		s.change(func(ctx context.Context, tx *store.Tx) error {
+			r := redoubt.Repository{HostID: "1", FullName: "acme/web-shop", CloneURL: "https://git.example/acme/web-shop", Private: private}
+			_, err := tx.SaveRepositories(ctx, connection.ID, []redoubt.Repository{r}, true)
+			return err
+		})
+	}
+	s.change(func(ctx context.Context, tx *store.Tx) (err error) {
+		c := redoubt.Connection{Kind: redoubt.HostGitea, Name: "ours", BaseURL: "https://git.example"}
+		connection, err = tx.AddConnection(ctx, c, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+		return err
+	})
+	save(true)
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.FollowRepositories(ctx, connection.ID, []string{"acme/web-shop"})
+		return err
+	})
+	offered := func(id string) bool { return strings.Contains(s.page("/findings/"+id), createTicket) }
+	if !offered(own) || offered(other) {
+		t.Errorf("offered: %v with a private repository, %v without one", offered(own), offered(other))
+	}
+	for ids, want := range map[string]bool{own + "," + other: true, other: false} {
+		preview := s.post("/triage/preview", url.Values{"type": {"sast"}, "tickets": {"1"}, "id": strings.Split(ids, ",")}).text
+		if got := strings.Contains(preview, createTicket); got != want {
+			t.Errorf("of %s: offered %v", ids, got)
+		}
+	}
+	save(false)
+	if offered(own) {
+		t.Error("a ticket in a public repository is offered")
+	}
+}
