@@ -17,7 +17,7 @@ type findingsListCmd struct {
 	Type   string   `help:"sast (code), sca (supply chain) or secrets. Default: sast, or that of the view." enum:",sast,sca,secrets" default:"" placeholder:"TYPE"`
 	Status []string `help:"Only these statuses: open, fixed, ignored, reviewing, fixing. Default: open." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
 	View   string   `help:"Findings of this saved view, in its order: by name or id. No other filter goes beside it, and no other type than its own." placeholder:"NAME"`
-	Sort   string   `help:"Order: newest, oldest, risk, severity_asc, due, due_desc; of the supply chain epss, epss_asc, kev, reachability, reachability_asc too. By default newest, or that of the view." enum:",newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" default:"" placeholder:"ORDER"`
+	Sort   string   `help:"Order: newest, oldest, risk (by severity), severity_asc, due, due_desc; of the supply chain epss, epss_asc, kev, reachability, reachability_asc too. By default newest, or that of the view." enum:",newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" default:"" placeholder:"ORDER"`
 	findingFlags
 	changeFlags
 	cut

@@ -111,7 +111,7 @@ var searches = []struct {
 func withFacets() index.ListQuery {
 	q := index.ListQuery{
 		Filter: redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Primary: true, Statuses: []redoubt.Status{redoubt.StatusOpen}},
-		Order:  index.Riskiest, Size: 50, Values: 8,
+		Order:  index.MostSevere, Size: 50, Values: 8,
 	}
 	for _, facet := range []index.Facet{
 		index.FacetStatus, index.FacetSeverity, index.FacetConfidence, index.FacetProject, index.FacetProjectTag, index.FacetRef, index.FacetRule, index.FacetCategory,

@@ -62,7 +62,7 @@ var openOnPrimary = redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, 
 
 // opened asks for all facets of code.
 func opened(f redoubt.FindingFilter) ListQuery {
-	q := ListQuery{Filter: f, Order: Riskiest, Size: 50, Values: 8}
+	q := ListQuery{Filter: f, Order: MostSevere, Size: 50, Values: 8}
 	for _, facet := range []Facet{
 		FacetStatus, FacetSeverity, FacetConfidence, FacetProject, FacetProjectTag, FacetRef, FacetRule, FacetCategory,
 		FacetRuleset, FacetMode, FacetReason, FacetVerdict, FacetComponent, FacetPR, FacetProOnly,

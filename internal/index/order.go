@@ -17,8 +17,8 @@ type Order uint8
 const (
 	Newest Order = iota // as the contract lists
 	Oldest
-	Riskiest // by severity
-	Soonest  // by due date
+	MostSevere
+	Soonest // by due date
 	LeastSevere
 	LatestDue
 	MostLikely // by EPSS score
@@ -79,7 +79,7 @@ func (s *state) ordered(p *partition, b *roaring.Bitmap, o Order, skip, size int
 	switch o {
 	case Oldest:
 		return ascending(b, skip, size)
-	case Riskiest:
+	case MostSevere:
 		return p.classed(b, bySeverity, worstFirst, skip, size)
 	case LeastSevere:
 		return p.classed(b, bySeverity, mildestFirst, skip, size)

@@ -40,7 +40,7 @@ func BenchmarkOrder(b *testing.B) {
 		}
 		q := ListQuery{Filter: redoubt.FindingFilter{IssueType: redoubt.SCA}, Size: 50}
 		limit := q
-		limit.Order = Riskiest
+		limit.Order = MostSevere
 		for _, o := range Orders(redoubt.SCA) {
 			for page, skip := range map[string]int{"first": 0, "middle": 500_000} {
 				q.Order, q.Skip, limit.Skip = o, skip, skip

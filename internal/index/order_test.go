@@ -27,7 +27,7 @@ func (w *world) rank(o Order, f redoubt.IndexedFinding) float64 {
 	}
 	reachable := []redoubt.Reachability{redoubt.AlwaysReachable, redoubt.Reachable, redoubt.ConditionallyReachable, redoubt.ReachabilityUnknown, redoubt.Unreachable}
 	switch o {
-	case Riskiest:
+	case MostSevere:
 		return -float64(f.Severity)
 	case LeastSevere:
 		if f.Severity == 0 {

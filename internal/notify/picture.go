@@ -50,7 +50,7 @@ func (m *matcher) findings(ctx context.Context, h redoubt.Happening, r redoubt.N
 		for project, n := range by[index.FacetProject] {
 			p.projects[project] += n
 		}
-		listing, err := m.view.List(ctx, index.ListQuery{Filter: f, Order: index.Riskiest, Size: redoubt.MaxNotified, Now: m.Clock()})
+		listing, err := m.view.List(ctx, index.ListQuery{Filter: f, Order: index.MostSevere, Size: redoubt.MaxNotified, Now: m.Clock()})
 		if err != nil {
 			return p, err
 		}

@@ -2,6 +2,7 @@ package ticket
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -44,6 +45,11 @@ func newPlaces(ctx context.Context, s Store, globs redoubt.ProjectGlobs, finding
 
 // repository finds what a connection sees by its full name; the zero one is none.
 func (p *places) repository(ctx context.Context, connectionID int64, name string) (r redoubt.Repository, err error) {
+	for _, own := range p.own { // the usual case, which needs no list of the whole connection
+		if own.ConnectionID == connectionID && strings.EqualFold(own.FullName, name) {
+			return own, nil
+		}
+	}
 	list, known := p.repositories[connectionID]
 	if !known {
 		if list, err = p.store.Repositories(ctx, connectionID); err != nil {
@@ -55,6 +61,35 @@ func (p *places) repository(ctx context.Context, connectionID int64, name string
 		r = list[i]
 	}
 	return r, nil
+}
+
+// Possible reports whether a ticket can be created about at least one of the findings.
+func Possible(ctx context.Context, s Store, findings []redoubt.Finding) (bool, error) {
+	had, err := s.TicketsOfLineages(ctx, lineagesOf(findings))
+	if err != nil {
+		return false, err
+	}
+	where, err := newPlaces(ctx, s, nil, findings)
+	if err != nil {
+		return false, err
+	}
+	checked := map[[2]int64]bool{} // project and failed ticket
+	for _, f := range findings {
+		was := had[f.LineageID]
+		if was.State != redoubt.TicketFailed {
+			was = redoubt.Ticket{}
+		}
+		key := [2]int64{f.ProjectID, was.ID}
+		if checked[key] {
+			continue
+		}
+		checked[key] = true
+		_, err := Request{}.place(ctx, where, f.ProjectID, was)
+		if _, invalid := errors.AsType[*redoubt.InvalidError](err); !invalid {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // allows reports whether a repository is a project that the caller sees.

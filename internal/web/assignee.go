@@ -146,7 +146,7 @@ func (req *request) myRequests(view *index.View) (rows []exceptionRequestRow, er
 	return rows, err
 }
 
-// listMine shows what waits for the viewer, riskiest first, what they asked for, and who
+// listMine shows what waits for the viewer, by severity, what they asked for, and who
 // mentions them.
 func (req *request) listMine() error {
 	view, err := req.findings()
@@ -169,7 +169,7 @@ func (req *request) listMine() error {
 		if err != nil {
 			return err
 		}
-		answer, err := view.List(req.r.Context(), index.ListQuery{Filter: req.mine(p.Type), Order: index.Riskiest, Size: rowsOfMine})
+		answer, err := view.List(req.r.Context(), index.ListQuery{Filter: req.mine(p.Type), Order: index.MostSevere, Size: rowsOfMine})
 		if err != nil {
 			return err
 		}

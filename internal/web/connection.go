@@ -29,6 +29,9 @@ type connectionsView struct {
 	Form  connectionForm
 	Fault string
 	Done  string
+
+	Tickets       redoubt.TicketSetting
+	TicketTracker string // name of the connection that the setting names; empty: none
 }
 
 // connectionForm is what was filled in, but for the credential.
@@ -56,9 +59,15 @@ func (req *request) showConnections(status int, v connectionsView) error {
 		if err != nil {
 			return err
 		}
+		if v.Tickets, err = tx.TicketSetting(ctx); err != nil {
+			return err
+		}
 		counts, err := tx.CountRepositories(ctx)
 		for _, c := range list {
 			v.Rows = append(v.Rows, connectionRow{c, counts[c.ID]})
+			if c.ID == v.Tickets.ConnectionID {
+				v.TicketTracker = c.Name
+			}
 		}
 		return err
 	})

@@ -47,6 +47,9 @@ type findingDetail struct {
 	Ticket   *redoubt.Ticket           // nil: it has none
 	Asked    *redoubt.ExceptionRequest // that waits to be decided; nil: none
 	Comment  commentForm
+
+	TicketPossible bool   // one can be created
+	TicketFault    string // why a change of the ticket was refused
 }
 
 // Touches says what the button does beyond the finding itself.
@@ -64,10 +67,23 @@ type precedent struct {
 }
 
 // showFinding is the page of one finding, of whatever product.
-func (req *request) showFinding() error { return req.finding(http.StatusOK, commentForm{}) }
+func (req *request) showFinding() error { return req.finding(http.StatusOK, nil) }
 
-// finding shows the finding that the path names, with a comment that was not taken.
-func (req *request) finding(status int, typed commentForm) error {
+// findingAgain shows a finding after a refused form: in the panel of the list that back
+// names, or else on its own page.
+func (req *request) findingAgain(status int, id int64, back string, refused func(*findingDetail)) error {
+	if u, err := url.Parse(back); err == nil && req.local(back) && u.Query().Get("finding") == decimal(id) {
+		for _, p := range products {
+			if u.Path == req.to(p.Path) {
+				return req.showFindings(status, p.Type, u.Query(), viewForm{}, refused)
+			}
+		}
+	}
+	return req.finding(status, refused)
+}
+
+// finding shows the finding that the path names; refused adds the faults of a form.
+func (req *request) finding(status int, refused func(*findingDetail)) error {
 	id, err := req.id()
 	if err != nil {
 		return err
@@ -90,7 +106,9 @@ func (req *request) finding(status int, typed commentForm) error {
 	if d.Done, err = req.decided(req.r.URL.Query().Get("done"), d.Own); err != nil {
 		return err
 	}
-	d.Comment = typed
+	if refused != nil {
+		refused(d)
+	}
 	return req.show(status, pageView{Template: "finding", Title: d.Title(), Section: d.Product.Section, Data: d, Part: "panel"})
 }
 

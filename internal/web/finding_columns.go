@@ -13,7 +13,7 @@ var orderWords = []struct {
 	order index.Order
 	label string
 }{
-	{index.Riskiest, "Riskiest"},
+	{index.MostSevere, "Severity"},
 	{index.LeastSevere, "Least severe"},
 	{index.Newest, "Newest"},
 	{index.Oldest, "Oldest"},
@@ -33,7 +33,7 @@ func (s *search) readOrder(bad *redoubt.InvalidError) {
 		words = append(words, o.String())
 	}
 	s.oneOf(&s.order, bad, "sort", words...)
-	if s.order == index.Riskiest.String() {
+	if s.order == index.MostSevere.String() {
 		s.order = ""
 	}
 }

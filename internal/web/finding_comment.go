@@ -79,7 +79,7 @@ func (req *request) withdrawComment() error {
 }
 
 // changeComments does something to the comments on the finding that the path names. What will
-// not do is shown on the finding's page, with what was typed.
+// not do is shown with the finding, with what was typed.
 func (req *request) changeComments(back string, typed commentForm, change func(context.Context, *store.Tx, store.Occurrence) error) error {
 	id, err := req.id()
 	if err != nil {
@@ -94,7 +94,7 @@ func (req *request) changeComments(back string, typed commentForm, change func(c
 	})
 	if status, why, is := refusal(err); is {
 		typed.Fault = why
-		return req.finding(status, typed)
+		return req.findingAgain(status, id, back, func(d *findingDetail) { d.Comment = typed })
 	}
 	if err != nil {
 		return err

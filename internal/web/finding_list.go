@@ -109,12 +109,13 @@ func listFindings(t redoubt.IssueType) func(*request) error {
 		if err != nil {
 			return err
 		}
-		return req.showFindings(http.StatusOK, t, q, viewForm{})
+		return req.showFindings(http.StatusOK, t, q, viewForm{}, nil)
 	}
 }
 
-// showFindings shows the list that a query asks for, and what somebody filled in to keep it.
-func (req *request) showFindings(status int, t redoubt.IssueType, q url.Values, form viewForm) error {
+// showFindings shows the list of a query, with the form that saves it; refused adds the
+// faults of a form to the finding in the panel.
+func (req *request) showFindings(status int, t redoubt.IssueType, q url.Values, form viewForm, refused func(*findingDetail)) error {
 	s, err := req.searched(productOf(t), q)
 	if err != nil {
 		return err
@@ -122,6 +123,9 @@ func (req *request) showFindings(status int, t redoubt.IssueType, q url.Values, 
 	page, err := req.findingsPage(s)
 	if err != nil {
 		return err
+	}
+	if refused != nil && page.Detail != nil {
+		refused(page.Detail)
 	}
 	if page.Views, err = req.viewMenu(s, form); err != nil {
 		return err
@@ -206,7 +210,7 @@ func (p *findingsPage) options() {
 	var orders []string
 	for _, o := range orderWords {
 		switch {
-		case o.order == index.Riskiest:
+		case o.order == index.MostSevere:
 			orders = append(orders, "", o.label)
 		case o.order.Fits(p.product.Type):
 			orders = append(orders, o.order.String(), o.label)

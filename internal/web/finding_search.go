@@ -45,7 +45,7 @@ type search struct {
 	version string   // of the package
 	since   string   // days, or a date
 	branch  string   // empty: each finding once; primary; every
-	order   string   // word of an index.Order; empty: the riskiest first
+	order   string   // word of an index.Order; empty: by severity
 	group   string   // empty, rule, project
 	columns []string // which of its optional parts a row has; nil: all
 	page    int      // from 1
@@ -335,7 +335,7 @@ const wideFacet = 1000
 
 // question asks the index for what the page shows.
 func (s *search) question() index.ListQuery {
-	q := index.ListQuery{Filter: s.filter, Now: s.now, Order: index.Riskiest, Skip: (s.page - 1) * perPage, Size: perPage, Values: 8}
+	q := index.ListQuery{Filter: s.filter, Now: s.now, Order: index.MostSevere, Skip: (s.page - 1) * perPage, Size: perPage, Values: 8}
 	if order, ok := index.ParseOrder(s.order); ok {
 		q.Order = order
 	}

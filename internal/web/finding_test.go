@@ -60,7 +60,7 @@ func TestOneNumberEverywhere(t *testing.T) {
 	}
 }
 
-func TestLandsOnOpenRiskiestFirst(t *testing.T) {
+func TestLandsOnOpenBySeverity(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/findings")
 	tags := regexp.MustCompile(`<span class="tag (critical|high|medium|low)">`).FindAllStringSubmatch(page, -1)
@@ -244,5 +244,24 @@ func TestTagsAreWhatTheAPISays(t *testing.T) {
 	}
 	if said["vulnerabilities"] < 2 || said["findings"] < 5 || blocked == 0 {
 		t.Errorf("looked at %v, of which %d block", said, blocked)
+	}
+}
+
+// The order that pages start with is called by what it sorts by, and its word in addresses
+// of before still names it.
+func TestTheFirstOrderIsBySeverity(t *testing.T) {
+	s := demoSite(t)
+	first := s.page("/findings")
+	current := regexp.MustCompile(`<span class="soft">Order</span> ([^<]*)</summary>`).FindStringSubmatch(first)
+	if current == nil || current[1] != "Severity" {
+		t.Errorf("the current order is called %q", current)
+	}
+	if severe := rowID(s, "/findings?sort=risk"); severe != rowID(s, "/findings") || severe == rowID(s, "/findings?sort=severity_asc") {
+		t.Errorf("sort=risk begins with %s", severe)
+	}
+	for _, path := range []string{"/findings", "/supply-chain/vulnerabilities", "/secrets", "/projects", "/mine"} {
+		if strings.Contains(strings.ToLower(s.page(path)), "riskiest") {
+			t.Errorf("%s calls an order by severity the riskiest", path)
+		}
 	}
 }

@@ -31,6 +31,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"shortRule": shortRule,
 		"minus":     func(a, b float64) float64 { return a - b },
 		"mayTriage": func(v Viewer) bool { return v.May(triager) },
+		"mayAdmin":  func(v Viewer) bool { return v.May(admin) },
 		"capital":   capital,
 		"browser":   browserName,
 		"day":       func(t time.Time) string { return t.UTC().Format(time.DateOnly) },

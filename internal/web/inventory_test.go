@@ -22,7 +22,7 @@ func TestProjects(t *testing.T) {
 	page := s.page("/projects")
 	says(t, page, "acme/payments", "platform/infra/terraform-modules", "team:platform")
 	if strings.Index(page, "acme/web-shop") > strings.Index(page, "acme/gateway") {
-		t.Error("the riskiest does not come first")
+		t.Error("the most severe does not come first")
 	}
 	byName := s.page("/projects?sort=name")
 	if strings.Index(byName, "acme/web-shop") < strings.Index(byName, "acme/gateway") {

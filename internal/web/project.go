@@ -74,7 +74,7 @@ func (req *request) listProjects() error {
 		return req.to("/projects?" + other.Encode())
 	}
 	p.sort(q.Get("sort"))
-	for _, s := range [][2]string{{"", "Riskiest"}, {"name", "By name"}, {"scan", "Latest scan"}} {
+	for _, s := range [][2]string{{"", "Severity"}, {"name", "By name"}, {"scan", "Latest scan"}} {
 		p.Sorts = append(p.Sorts, choice{s[1], address("sort", s[0]), q.Get("sort") == s[0]})
 	}
 	p.Total = len(p.Rows)
@@ -161,12 +161,12 @@ func (p *projectsPage) sort(by string) {
 		case "scan":
 			return b.LatestScanAt.Compare(a.LatestScanAt)
 		}
-		return cmp.Or(riskier(a.Bars, b.Bars), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(moreSevere(a.Bars, b.Bars), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// riskier compares counts by the worst severity first.
-func riskier(a, b []bar) int {
+// moreSevere compares counts by the worst severity first.
+func moreSevere(a, b []bar) int {
 	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
 		if c := cmp.Compare(countOf(b, severity), countOf(a, severity)); c != 0 {
 			return c

@@ -30,7 +30,7 @@ func (req *request) packagesAtRisk(view *index.View, p *projectPage, filter redo
 	p.PackageAll = len(groups)
 	for _, g := range groups[:min(len(groups), topRows)] {
 		filter.Packages = []string{g.Name}
-		answer, err := view.List(req.r.Context(), index.ListQuery{Filter: filter, Order: index.Riskiest, Size: packageFindings})
+		answer, err := view.List(req.r.Context(), index.ListQuery{Filter: filter, Order: index.MostSevere, Size: packageFindings})
 		if err != nil {
 			return err
 		}

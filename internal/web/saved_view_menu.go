@@ -180,7 +180,7 @@ func (req *request) refuseView(a askedView, id int64, err error) error {
 	if errors.Is(err, redoubt.ErrConflict) {
 		status = http.StatusConflict
 	}
-	return req.showFindings(status, a.about, q, a.viewForm)
+	return req.showFindings(status, a.about, q, a.viewForm, nil)
 }
 
 // filled gives a view what a form says, and checks all of it.

@@ -64,7 +64,7 @@ func TestPagesFitTheirScreens(t *testing.T) {
 	}
 }
 
-// firstFinding is the id of the riskiest open code finding.
+// firstFinding is the id of the most severe open code finding.
 func firstFinding(s *site) string { return rowID(s, "/findings") }
 
 // rowID is the id of the first finding that a page lists.

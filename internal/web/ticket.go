@@ -16,7 +16,7 @@ const (
 	ticketLook = 100 * time.Millisecond
 )
 
-// linked finds the ticket of a finding.
+// linked finds the ticket of a finding, and whether one can be created.
 func (d *findingDetail) linked(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
 	found, err := tx.TicketsOfLineages(ctx, []int64{o.LineageID})
 	if err != nil {
@@ -25,7 +25,10 @@ func (d *findingDetail) linked(ctx context.Context, tx *store.Tx, o store.Occurr
 	if t, is := found[o.LineageID]; is {
 		d.Ticket = &t
 	}
-	return nil
+	if d.Ticketless() {
+		d.TicketPossible, err = ticket.Possible(ctx, tx, []redoubt.Finding{o.Finding})
+	}
+	return err
 }
 
 // Ticketless reports whether a ticket can be asked for.
@@ -33,7 +36,8 @@ func (d *findingDetail) Ticketless() bool {
 	return d.Ticket == nil || d.Ticket.State == redoubt.TicketFailed
 }
 
-// changeTicket creates a ticket about a finding, links it to one, or unlinks it.
+// changeTicket creates a ticket about a finding, links it to one, or unlinks it. A refusal is
+// shown with the finding.
 func (req *request) changeTicket() error {
 	id, err := req.id()
 	if err != nil {
@@ -65,11 +69,18 @@ func (req *request) changeTicket() error {
 		}
 		return err
 	})
+	if status, why, is := refusal(err); is {
+		return req.findingAgain(status, id, form.Get("back"), func(d *findingDetail) { d.TicketFault = why })
+	}
 	if err != nil {
 		return err
 	}
 	req.awaitTickets(asked)
-	req.redirect(req.to("/findings/" + decimal(id) + "#ticket"))
+	back := form.Get("back")
+	if !req.local(back) {
+		back = req.to("/findings/" + decimal(id))
+	}
+	req.redirect(back + "#ticket")
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -16,6 +17,7 @@ type madeTickets struct {
 	Back    string
 	Limit   int
 	Left    int // findings beyond the limit
+	Fault   string
 	Rows    []madeTicket
 }
 
@@ -53,6 +55,10 @@ func (req *request) makeTickets() error {
 		}
 		return redoubt.Invalid("do", "Choose what to do about tickets.")
 	})
+	status, why, refused := refusal(err)
+	if refused {
+		page.Fault, asked, err = why, nil, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -62,7 +68,7 @@ func (req *request) makeTickets() error {
 	if err := req.view(func(ctx context.Context, tx *store.Tx) error { return page.read(ctx, tx, asked) }); err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, pageView{Template: "tickets", Title: "Tickets", Section: page.Product.Section, Data: &page})
+	return req.show(cmp.Or(status, http.StatusOK), pageView{Template: "tickets", Title: "Tickets", Section: page.Product.Section, Data: &page})
 }
 
 // askTickets asks for tickets of the newest findings of a selection that have none.

@@ -11,10 +11,10 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// A finding's page: a ticket is linked, shown with its state, and unlinked; none can be
-// created where there is no tracker.
+// A finding's page: a ticket is linked, shown with its state, and unlinked.
 func TestTicketsOnThePages(t *testing.T) {
 	s := demoSite(t)
+	s.connectTracker()
 	path := "/findings/" + firstFinding(s)
 	says(t, s.page(path), "Create a ticket", `name="ticket_url"`)
 	const address = "https://tracker.example/browse/SEC-12?a=%3Cb%3E"
@@ -47,7 +47,6 @@ func TestTicketsOnThePages(t *testing.T) {
 		code int
 		says string
 	}{
-		"no tracker":       {url.Values{"do": {"create"}}, http.StatusBadRequest, "No tracker is set"},
 		"a script":         {url.Values{"do": {"link"}, "ticket_url": {"javascript:alert(1)"}}, http.StatusBadRequest, "https:// or http://"},
 		"nothing to do":    {url.Values{}, http.StatusBadRequest, "Choose what to do"},
 		"a user in it":     {url.Values{"do": {"link"}, "ticket_url": {"https://me:pw@tracker.example/1"}}, http.StatusBadRequest, "no user or password"},
@@ -100,7 +99,7 @@ func TestTicketsOfASelection(t *testing.T) {
 	}
 	form := func(do string, more ...string) url.Values {
 		preview := s.post("/triage/preview", url.Values{"type": {"sast"}, "pick": {"1"}, "id": ids})
-		says(t, preview.text, "Create tickets of the newest 20", `name="ticket_url"`, `id="tickets"`)
+		says(t, preview.text, `name="ticket_url"`, `id="tickets"`)
 		out := formOf(preview.text)
 		out.Set("do", do)
 		for i := 0; i < len(more); i += 2 {

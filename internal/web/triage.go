@@ -13,6 +13,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/ticket"
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
@@ -31,6 +32,8 @@ type preview struct {
 	Chips    []chip             // the filter, exclusions included; none when rows were picked
 	People   *people
 	Today    string // in UTC
+
+	TicketPossible bool // one can be created about a finding of these
 }
 
 // TicketLimit is how many findings get a ticket at once.
@@ -96,6 +99,16 @@ func (req *request) previewTriage() error {
 		return err
 	}
 	if err := req.capture(view, p, filter); err != nil {
+		return err
+	}
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
+		findings, err := listedOf(ctx, tx, p.Snapshot)
+		if err == nil {
+			p.TicketPossible, err = ticket.Possible(ctx, tx, findings)
+		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	return req.show(http.StatusOK, pageView{Template: "triage", Title: "Triage " + plural(p.Selected, p.Product.Noun), Section: s.product.Section, Data: p})

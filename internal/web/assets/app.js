@@ -205,6 +205,7 @@
       sayKeys();
     }
     if (e.target.closest("[data-filters]")) keys.F();
+    e.target.closest("[data-done-close]")?.parentElement.remove();
     const copy = e.target.closest("[data-copy]");
     if (copy) { // pages that came without TLS have no clipboard
       const written = navigator.clipboard?.writeText(one("pre", copy.parentElement).textContent) ?? Promise.reject();
@@ -287,7 +288,7 @@
 
   const ready = (from) => {
     localTimes(from);
-    for (const el of all("[data-theme-toggle], [data-help], [data-narrow], [data-filters], [data-copy], [data-keys-toggle]", from)) el.hidden = false;
+    for (const el of all("[data-theme-toggle], [data-help], [data-narrow], [data-filters], [data-copy], [data-keys-toggle], [data-done-close]", from)) el.hidden = false;
   };
   ready(document);
   tell();
