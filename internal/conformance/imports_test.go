@@ -147,9 +147,9 @@ func testWaysToSend(t *testing.T, w *world) {
 	for _, i := range out.Imports {
 		said = append(said, fmt.Sprint(i.Source, " ", i.New, " ", i.Changes.Added))
 	}
-	elsewhere := w.matches(3, 0, 1)
+	elsewhere := w.matches(3, 0, 2)
 	elsewhere[0].path = "file:///builds/acme/" + elsewhere[0].path
-	for query, want := range map[string][2]int{"": {0, 1}, "&root=/builds/acme": {1, 0}} {
+	for query, want := range map[string][2]int{"": {1, 1}, "&root=/builds/acme": {2, 0}} {
 		got := w.imported(t, "project=way/root&ref=main"+query, sarifReport("eslint", elsewhere...))
 		if got.New != want[0] || len(got.Refused) != want[1] {
 			t.Errorf("absolute paths, %q: %d new, refused %v", query, got.New, got.Refused)
