@@ -150,7 +150,7 @@ func testWaysToSend(t *testing.T, w *world) {
 	elsewhere := w.matches(3, 0, 2)
 	elsewhere[0].path = "file:///builds/acme/" + elsewhere[0].path
 	for query, want := range map[string][2]int{"": {1, 1}, "&root=/builds/acme": {2, 0}} {
-		got := w.imported(t, "project=way/root&ref=main"+query, sarifReport("eslint", elsewhere...))
+		got := w.imported(t, fmt.Sprintf("project=way/root%d&ref=main%s", len(query), query), sarifReport("eslint", elsewhere...))
 		if got.New != want[0] || len(got.Refused) != want[1] {
 			t.Errorf("absolute paths, %q: %d new, refused %v", query, got.New, got.Refused)
 		}
