@@ -74,7 +74,7 @@ var shapes = []shape{
 	{"SPDX relationships", "x.spdx.json", `{"spdxVersion":"SPDX-2.3","packages":[],"relationships":[`, `{"spdxElementId":"a#","relatedSpdxElement":"b"}`, `]}`, 0},
 	{"OpenVEX statements", "x.openvex.json", `{"@context":"https://openvex.dev/ns/v0.2.0","@id":"x","author":"a","timestamp":"2026-01-01T00:00:00Z","version":1,"statements":[`, `{"vulnerability":{"name":"CVE-#"},"products":[{"@id":"pkg:npm/a"}],"status":"fixed"}`, `]}`, 0},
 	{"requirements.txt", "requirements.txt", ``, "a#==1\n", ``, 0},
-	{"requirements.txt, as many as are accepted", "requirements.txt", ``, "a#==1\n", ``, 15_000},
+	{"requirements.txt, as many as are accepted", "requirements.txt", ``, "a#==1\n", ``, 14_000},
 	{"requirements.txt of conditions", "requirements.txt", ``, "a#>1\n", ``, 0},
 	{"requirements.txt of references", "requirements.txt", ``, "-r a#.txt\n", ``, 0},
 	{"package-lock.json", "package-lock.json", `{"name":"x","lockfileVersion":3,"packages":{"":{"name":"x"}`, `,"node_modules/a#":{"version":"1"}`, `}}`, 0},

@@ -17,7 +17,11 @@ func readLockfile(in *input, o Options) ([]*redoubt.Report, error) {
 	// The decoded document is garbage before its packages are stored, so it does not count
 	// beside them.
 	in.build(-weightOfMarks(data))
-	limit := in.room.items(lockedSize, o.Limits.Items)
+	size := lockedSize
+	if lockfile.IsRequirements(o.Name) {
+		size = pinnedSize
+	}
+	limit := in.room.items(size, o.Limits.Items)
 	rep, err := o.secrets.locks.Read(lockfile.File{Name: o.Name, Path: fileInRepository(o), Data: data, Limit: limit})
 	switch {
 	case err != nil && errors.Is(err, redoubt.ErrTooLarge) && limit < o.Limits.Items:
@@ -26,7 +30,7 @@ func readLockfile(in *input, o Options) ([]*redoubt.Report, error) {
 		return nil, err
 	}
 	for _, i := range rep.Inventories {
-		if in.build(len(i.Dependencies)*lockedSize + len(i.Edges)*edgeSize); in.room.err != nil {
+		if in.build(len(i.Dependencies)*size + len(i.Edges)*edgeSize); in.room.err != nil {
 			return nil, in.room.err
 		}
 	}

@@ -72,6 +72,7 @@ const (
 	runSize    = 2048 // a run or target with its maps
 	edgeSize   = 128  // which of two packages needs which
 	lockedSize = 480  // a package of a lockfile
+	pinnedSize = 640  // a package of a requirements file, and its pin for the files that include it
 	markSize   = 64   // a value of a document that is decoded whole
 	phraseSize = 128  // a secret that is remembered, or a spelling of one
 )
