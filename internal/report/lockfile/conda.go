@@ -21,15 +21,19 @@ var condaPinned = regexp.MustCompile(`^(?:[^\s:]+::?)?([A-Za-z0-9_][A-Za-z0-9_.-
 // name=version=build. What names no version, or several, is a wish and left
 // out. Packages of PyPI stand in a list of their own.
 func readCondaEnvironment(l *lock) error {
-	root, err := l.yaml()
+	documents, err := l.documents()
+	if err != nil {
+		return err
+	}
+	if len(documents) > 0 && !slices.ContainsFunc(documents, isCondaEnvironment) {
+		return read.Namesake("environment.yml of conda", "it has neither channels nor dependencies")
+	}
+	root, err := l.only(documents)
 	if err != nil {
 		return err
 	}
 	list := child(root, "dependencies")
 	if list == nil || list.Kind != yaml.SequenceNode && (list.Kind != yaml.ScalarNode || scalar(list) != "") {
-		if child(root, "channels") == nil && child(root, "dependencies") == nil {
-			return read.Namesake("environment.yml of conda", "it has neither channels nor dependencies")
-		}
 		return read.NotA("environment.yml", "it has no list of dependencies")
 	}
 	for _, entry := range elements(list) {
@@ -43,6 +47,10 @@ func readCondaEnvironment(l *lock) error {
 		}
 	}
 	return nil
+}
+
+func isCondaEnvironment(root *yaml.Node) bool {
+	return child(root, "channels") != nil || child(root, "dependencies") != nil
 }
 
 var pinnedPip = regexp.MustCompile(`^={2,3}\s*([A-Za-z0-9_.!+-]+)(?:\s*;.*)?$`)
