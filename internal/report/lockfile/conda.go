@@ -41,8 +41,9 @@ func readCondaEnvironment(l *lock) error {
 			l.Add(redoubt.Dependency{Name: strings.ToLower(m[1]), Version: m[2], Line: entry.Line})
 		}
 		for _, pip := range elements(child(entry, "pip")) {
-			if m := requirement.FindStringSubmatch(scalar(pip)); m != nil && pinnedPip.MatchString(m[2]) {
-				l.Add(redoubt.Dependency{Ecosystem: "pypi", Name: purl.PyPIName(m[1]), Version: pinnedPip.FindStringSubmatch(m[2])[1], Line: pip.Line})
+			text, _, _ := strings.Cut(scalar(pip), ";") // what follows limits where it applies
+			if m := requirement.FindStringSubmatch(text); m != nil && pinnedVersion(m[2]) != "" {
+				l.Add(redoubt.Dependency{Ecosystem: "pypi", Name: purl.PyPIName(m[1]), Version: pinnedVersion(m[2]), Line: pip.Line})
 			}
 		}
 	}
@@ -52,8 +53,6 @@ func readCondaEnvironment(l *lock) error {
 func isCondaEnvironment(root *yaml.Node) bool {
 	return child(root, "channels") != nil || child(root, "dependencies") != nil
 }
-
-var pinnedPip = regexp.MustCompile(`^={2,3}\s*([A-Za-z0-9_.!+-]+)(?:\s*;.*)?$`)
 
 // elements lists the elements of a sequence; other nodes have none.
 func elements(n *yaml.Node) []*yaml.Node {

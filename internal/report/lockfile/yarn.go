@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -79,15 +80,18 @@ func readYarnClassic(l *lock) error {
 	return nil
 }
 
+// yarnAlias matches a package, with its range or without; other texts are ranges.
+var yarnAlias = regexp.MustCompile(`^(?:@[^/@]+/[^@]+|[A-Za-z][^@]*)$|.@`)
+
 // splitDescriptor splits name@range; a scope begins with @. An alias,
-// name@npm:other@range, is the other package.
+// name@npm:other@range or name@npm:other, is the other package.
 func splitDescriptor(s string) (name, wanted string) {
 	i := strings.IndexByte(s[min(1, len(s)):], '@')
 	if i < 0 {
 		return s, ""
 	}
 	name, wanted = s[:i+1], s[i+2:]
-	if alias, ok := strings.CutPrefix(wanted, "npm:"); ok && strings.Contains(alias[min(1, len(alias)):], "@") {
+	if alias, ok := strings.CutPrefix(wanted, "npm:"); ok && yarnAlias.MatchString(alias) {
 		return splitDescriptor(alias)
 	}
 	return name, wanted
