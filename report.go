@@ -13,11 +13,14 @@ type Report struct {
 	Tool        string // as semgrep, gitleaks; lower case
 	ToolVersion string
 	Category    string // a stream of its own of the same tool; mostly empty
-	Products    Products
-	StartedAt   time.Time // zero when the report does not tell
-	TotalTime   time.Duration
-	Commit      string // when the report tells
-	Failed      bool   // the tool says that its run failed: closes nothing
+	// Image names the container image that the report is about, without tag and digest. An
+	// image is a stream of its own of the tool, and the place of what is found in it.
+	Image     string
+	Products  Products
+	StartedAt time.Time // zero when the report does not tell
+	TotalTime time.Duration
+	Commit    string // when the report tells
+	Failed    bool   // the tool says that its run failed: closes nothing
 
 	// RulesRun names the rules that ran, nil when the report does not tell.
 	RulesRun []string

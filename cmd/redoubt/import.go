@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -56,6 +57,9 @@ func (c importCmd) Run(a *app) error {
 		return err
 	}
 	files.tell(a.err)
+	for _, path := range files.left {
+		fmt.Fprintf(a.err, "%s is not in the folder and stays in force: import with --full to drop it\n", path)
+	}
 	files.code.tell(a.err)
 	if len(files.unread) > 0 {
 		return &exitError{exitPartly}
@@ -109,11 +113,39 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 			upload := c.upload()
 			upload.DeclaredFull = c.Full && !files.blind
 			upload.Advised = advisory.NewLibrary(orders).For(tx)
-			summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned)
+			if summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned); err != nil {
+				return err
+			}
+			if len(files.unread) == 0 { // else some of the folder may be among them
+				files.left, err = c.leftLockfiles(ctx, tx, summaries)
+			}
 			return err
 		})
 	})
 	return files, summaries, err
+}
+
+// leftLockfiles lists the lockfiles of earlier imports that a folder no longer has, and that an
+// import which is not full leaves in force.
+func (c importCmd) leftLockfiles(ctx context.Context, tx *store.Tx, summaries []ingest.Summary) (left []string, err error) {
+	isFolder := func(name string) bool {
+		info, err := os.Stat(name)
+		return err == nil && info.IsDir()
+	}
+	if c.Full || c.Diff || !slices.ContainsFunc(c.Files, isFolder) {
+		return nil, nil
+	}
+	for _, s := range summaries {
+		if s.Source != redoubt.ToolLockfile {
+			continue
+		}
+		paths, err := tx.UnstatedLockfiles(ctx, s.ProjectID, s.Ref, s.Source, s.ScanID)
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, paths...)
+	}
+	return left, nil
 }
 
 func (c importCmd) upload() ingest.Upload {

@@ -30,6 +30,7 @@ type importReader struct {
 	// blind says that more than lockfiles could not be read: what is in them is
 	// not known, so nothing counts as gone.
 	blind bool
+	left  []string // lockfiles of earlier imports that stay in force
 }
 
 // unreadFile is a file that could not be read.

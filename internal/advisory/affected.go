@@ -76,11 +76,12 @@ func (r Range) spans(place placer) (out []span) {
 	return out
 }
 
-// steps returns the events in the order of their versions, introductions before
-// what closes at the same version, and the place of the highest limit. The
+// steps returns the events in the order of their versions, and at the same version what
+// closes before introductions, unless the two are written as a pair, and the place of the highest limit. The
 // version 0 comes before all.
 func (r Range) steps(place placer) (steps []step, end int, ok bool) {
 	limits, limited := 0, false
+	var previous step // as written
 	for _, e := range r.Events {
 		v := e.version()
 		at, ok := place(v)
@@ -95,7 +96,7 @@ func (r Range) steps(place placer) (steps []step, end int, ok bool) {
 			limits = max(limits, at)
 			continue
 		}
-		s := step{order: at, from: at, opens: e.Introduced != "", rank: e.rank()}
+		s := step{order: at, from: at, opens: e.Introduced != ""}
 		switch {
 		case e.Introduced == "0":
 			s.from = 0
@@ -105,6 +106,8 @@ func (r Range) steps(place placer) (steps []step, end int, ok bool) {
 		if v == "0" {
 			s.order = -1
 		}
+		s.rank = rank(s.opens, previous.opens && previous.order == s.order)
+		previous = s
 		steps = append(steps, s)
 	}
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.rank, b.rank)) })
@@ -136,11 +139,16 @@ func contains(spans []span, place int) bool {
 
 func (e Event) version() string { return cmp.Or(e.Introduced, e.Fixed, e.LastAffected, e.Limit) }
 
-func (e Event) rank() int {
-	if e.Introduced != "" {
-		return 0
+// rank orders events of one version: stretches that touch are one stretch, and what closes
+// right behind its own introduction leaves nothing.
+func rank(opens, closesPrevious bool) int {
+	switch {
+	case opens:
+		return 1
+	case closesPrevious:
+		return 2
 	}
-	return 1
+	return 0
 }
 
 // Fixes lists the versions that the record calls fixed.

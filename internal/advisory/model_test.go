@@ -60,6 +60,11 @@ func (m model) sorted(r Range) (events []Event, limits []string, ok bool) {
 			return nil, nil, false
 		}
 	}
+	ranks := map[Event]int{} // equal events have their last rank
+	for i, e := range events {
+		pair := i > 0 && events[i-1].Introduced != "" && m.tied(events[i-1].version(), e.version())
+		ranks[e] = rank(e.Introduced != "", pair)
+	}
 	slices.SortStableFunc(events, func(a, b Event) int {
 		x, y := a.version(), b.version()
 		switch {
@@ -72,9 +77,16 @@ func (m model) sorted(r Range) (events []Event, limits []string, ok bool) {
 				return sign
 			}
 		}
-		return cmp.Compare(a.rank(), b.rank())
+		return cmp.Compare(ranks[a], ranks[b])
 	})
 	return events, limits, true
+}
+
+func (m model) tied(a, b string) bool {
+	if a == "0" || b == "0" {
+		return a == b
+	}
+	return m.order.IsVersion(a) && m.order.IsVersion(b) && m.order.Compare(a, b) == 0
 }
 
 // lowestFix is the lowest fix that all have, else the lowest of the first.

@@ -276,3 +276,20 @@ func TestAScannerTakesOver(t *testing.T) {
 		wants(t, "the scanner no longer does", s.supply(t, ""), "1 lodash@4.17.20 CVE-2021-23337 fixing", "2 lodash@4.17.20 CVE-2021-23337 fixed")
 	})
 }
+
+// TestTouchingStretchesOfARange publishes a range whose stretches touch and are not in order.
+func TestTouchingStretchesOfARange(t *testing.T) {
+	s := newSite(t, "sqlite")
+	text := `{"id":"PYSEC-2022-42972","modified":"2024-01-01T00:00:00Z","affected":[{"package":{"ecosystem":"PyPI","name":"apache-iotdb"},
+		"ranges":[{"type":"ECOSYSTEM","events":[{"introduced":"0.13.0"},{"fixed":"0.14.0"},{"introduced":"0.12.2"},{"fixed":"0.13.0"},{"introduced":"2.0"},{"fixed":"2.0.0"}]}]}]}`
+	if _, err := advisory.Load(t.Context(), s.store, advisory.SingleFile("PYSEC-2022-42972.json", []byte(text)), nil); err != nil {
+		t.Fatal(err)
+	}
+	s.publish(t)
+	for version, want := range map[string]int{"0.12.1": 0, "0.12.2": 1, "0.13.0": 1, "0.13.2": 1, "0.14.0": 0, "2.0": 0, "3": 0} {
+		s.uploadFiles(t, "acme/shop", "v"+version, file{"requirements.txt", []byte("apache-iotdb==" + version + "\n")})
+		if got := s.supply(t, "ref=v"+version); len(got) != want {
+			t.Errorf("%s: %q, want %d", version, got, want)
+		}
+	}
+}

@@ -34,7 +34,7 @@ func (u *Upload) check(now time.Time) error {
 	u.Commit = cmp.Or(u.Commit, u.Report.Commit)
 	u.Category = cmp.Or(u.Category, u.Report.Category)
 	u.At = u.At.UTC().Truncate(time.Microsecond)
-	for _, name := range []struct{ location, value string }{{"ref", u.Ref}, {"commit", u.Commit}, {"category", u.Category}, {"tool", u.Report.Tool}} {
+	for _, name := range []struct{ location, value string }{{"ref", u.Ref}, {"commit", u.Commit}, {"category", u.Category}, {"tool", u.Report.Tool}, {"image", u.Report.Image}} {
 		if err := redoubt.CheckRef(name.value); err != nil {
 			fault(name.location, "%v", err)
 		}
@@ -57,11 +57,13 @@ func (u *Upload) check(now time.Time) error {
 // source is the tool and the category: a scan closes only findings of its own
 // (semantics §4).
 func (u *Upload) source() string {
-	tool := canonicalTool(u.Report.Tool)
-	if u.Category == "" {
-		return tool
+	source := canonicalTool(u.Report.Tool)
+	for _, part := range []string{u.Category, u.Report.Image} {
+		if part != "" {
+			source += ":" + part
+		}
 	}
-	return tool + ":" + u.Category
+	return source
 }
 
 // scan is the row that records the upload. A report from the future, by a clock

@@ -40,6 +40,7 @@ type part struct {
 	location string // a file that the tool found it in; empty when not told
 	listsOwn bool   // stands for a lockfile, as Trivy writes them
 	software bool   // an application, which may be what the BOM is about
+	image    bool   // a container image
 	skip     bool   // a file, an operating system, the subject itself
 	licenses []string
 	hashes   []redoubt.Hash
@@ -90,6 +91,9 @@ func (b *bom) refuse(item, format string, args ...any) {
 func (b *bom) finish() error {
 	if b.room.err != nil {
 		return b.room.err
+	}
+	if b.rep.Image != "" {
+		b.file = b.rep.Image
 	}
 	b.classify()
 	for _, p := range b.parts {
@@ -192,6 +196,9 @@ func (b *bom) lockfileOf(p *part) string {
 	}
 	if lockfile.Is(location) {
 		if file, err := b.checkout.path(strings.TrimLeft(location, "/")); err == nil {
+			if b.rep.Image != "" {
+				return inImage(b.rep.Image, file)
+			}
 			return file
 		}
 	}

@@ -169,6 +169,9 @@ func (c *cycloneDX) metadata(m *cdx.Metadata) {
 	c.vex.metadata(m)
 	if m.Component != nil {
 		c.root = m.Component.BOMRef
+		if m.Component.Type == cdx.ComponentTypeContainer {
+			c.rep.Image = imageName(m.Component.Name)
+		}
 	}
 	if m.Tools == nil {
 		return

@@ -32,14 +32,14 @@ func join(files []file) []*redoubt.Report {
 	return mergeSources(all)
 }
 
-// mergeSources makes one report of those that share a tool and a category: two
+// mergeSources makes one report of those that share tool, category and image: two
 // full reports of one source would close each other's findings.
 func mergeSources(reports []*redoubt.Report) []*redoubt.Report {
-	type source struct{ tool, category string }
+	type source struct{ tool, category, image string }
 	first := make(map[source]*redoubt.Report, len(reports))
 	merged := reports[:0]
 	for _, r := range reports {
-		key := source{r.Tool, r.Category}
+		key := source{r.Tool, r.Category, r.Image}
 		if first[key] == nil {
 			first[key] = r
 			merged = append(merged, r)

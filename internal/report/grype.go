@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
@@ -45,6 +46,7 @@ func readGrype(in *input, o Options) ([]*redoubt.Report, error) {
 		Version   read.Text `json:"version"`
 		Timestamp sarifTime `json:"timestamp"`
 	}
+	image := ""
 	err := n.object("", func(name string) error {
 		switch name {
 		case "matches":
@@ -56,6 +58,10 @@ func readGrype(in *input, o Options) ([]*redoubt.Report, error) {
 				n.rep.Results[from+i].Muted, n.rep.Results[from+i].MutedOutside = true, true
 			}
 			return err
+		case "source":
+			source, err := n.grypeSource(name)
+			image = source
+			return err
 		case "descriptor":
 			_, err := n.decode(name, &descriptor)
 			return err
@@ -66,7 +72,24 @@ func readGrype(in *input, o Options) ([]*redoubt.Report, error) {
 		return nil, err
 	}
 	n.rep.ToolVersion, n.rep.StartedAt = descriptor.Version.Name(), descriptor.Timestamp.time()
+	scopeToImage(n.rep, image, n.file)
 	return n.finish(redoubt.SCA)
+}
+
+// grypeSource reads what was scanned, and returns the name of an image.
+func (n *native) grypeSource(item string) (image string, err error) {
+	var source struct {
+		Type   read.Text       `json:"type"`
+		Target json.RawMessage `json:"target"` // a path, of a folder
+	}
+	if _, err = n.decode(item, &source); err != nil || source.Type != "image" {
+		return "", err
+	}
+	var target struct {
+		Input read.Text `json:"userInput"`
+	}
+	read.Loosely(source.Target, &target)
+	return imageOfInput(string(target.Input)), nil
 }
 
 func (n *native) grype(item string, m *grypeMatch) {

@@ -9,6 +9,8 @@ import (
 	"io"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // headSize is how much of a file Detect gets to see.
@@ -48,9 +50,22 @@ func open(r io.Reader, o Options) (*input, error) {
 		in.mark = 3
 		return in, err
 	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
-		return nil, errUTF16
+		if !lockfile.IsRequirements(o.Name) {
+			return nil, errUTF16
+		}
+		return in, in.decodeUTF16() // pip reads it
 	}
 	return in, nil
+}
+
+// decodeUTF16 replaces the rest of the input by its UTF-8.
+func (in *input) decodeUTF16() error {
+	data, err := in.all()
+	if err != nil {
+		return err
+	}
+	in.Reader = bufio.NewReaderSize(bytes.NewReader(read.FromUTF16(data)), headSize)
+	return nil
 }
 
 // head returns the beginning of the file without reading past it.

@@ -18,6 +18,7 @@ type native struct {
 	secrets  *redactor
 	checkout checkout
 	file     string // the report itself, for packages that tell no lockfile
+	image    string // container image that the paths are in, as the report names it
 	rules    map[nativeRule]*redoubt.Rule
 }
 
@@ -96,6 +97,11 @@ func (n *native) take(res redoubt.Result, rule redoubt.Rule, path string) *redou
 	if rule.Name == "" {
 		n.refuse(res.Item, "it names no rule")
 		return nil
+	}
+	if n.image != "" {
+		if path = strings.TrimLeft(path, "/"); strings.HasPrefix(path, n.image) { // its configuration
+			path = n.file
+		}
 	}
 	var err error
 	if res.Path, err = n.checkout.path(path); err != nil {

@@ -183,7 +183,7 @@ type Cleaned struct {
 }
 
 // Reports returns a report for each source in the files, mostly one, and no two of
-// the same tool and category. Results of rules that are known by now to look for
+// the same tool, category and image. Results of rules that are known by now to look for
 // secrets become some, as those do that are stored (see Conceal). Known may be nil.
 func (c *Cleaned) Reports(known func(tool, rule string) bool) []*redoubt.Report {
 	if revealed := c.secrets.reveal(c.reports, known); revealed {

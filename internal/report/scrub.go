@@ -70,7 +70,7 @@ func (c cleaner) report(rep *redoubt.Report) {
 		c.names(uncut, &rep.Gaps[i].What, &rep.Gaps[i].Rule)
 	}
 	c.ids(&rep.Tool)
-	c.names(read.MaxName, &rep.ToolVersion, &rep.Category, &rep.Commit)
+	c.names(read.MaxName, &rep.ToolVersion, &rep.Category, &rep.Image, &rep.Commit)
 	c.lists(read.MaxName, rep.RulesRun)
 	c.lists(uncut, rep.Searched, rep.Skipped, rep.Unresolved)
 }

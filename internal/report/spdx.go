@@ -91,7 +91,11 @@ type spdx struct {
 // holds other packages.
 func (s *spdx) describe() {
 	for _, ref := range s.described {
-		if p := s.byRef[ref]; p != nil && len(s.parts) > 1 {
+		p := s.byRef[ref]
+		if p != nil && p.image {
+			s.rep.Image = imageName(p.name)
+		}
+		if p != nil && len(s.parts) > 1 {
 			p.skip = true
 			s.root = ref
 		}
@@ -156,7 +160,7 @@ func (s *spdx) pkg(_ string, v *spdxPackage) {
 	case "APPLICATION":
 		p.software = true
 	case "FILE", "OPERATING-SYSTEM", "OPERATING_SYSTEM", "CONTAINER", "DEVICE", "FIRMWARE":
-		p.skip = true
+		p.skip, p.image = true, v.Purpose == "CONTAINER"
 	}
 	s.add(p)
 }

@@ -17,16 +17,23 @@ func readTrivy(in *input, o Options) ([]*redoubt.Report, error) {
 	var version struct {
 		Version read.Text `json:"Version"`
 	}
-	var created read.Text
+	var created, artifact, kind read.Text
 	err := n.object("", func(name string) error {
 		var err error
 		switch name {
 		case "Results":
+			if kind == "container_image" {
+				n.image = string(artifact)
+			}
 			return n.array(name, n.trivyTarget)
 		case "Trivy":
 			_, err = n.decode(name, &version)
 		case "CreatedAt":
 			_, err = n.decode(name, &created)
+		case "ArtifactName":
+			_, err = n.decode(name, &artifact)
+		case "ArtifactType":
+			_, err = n.decode(name, &kind)
 		default:
 			err = n.skip(name)
 		}
@@ -37,6 +44,9 @@ func readTrivy(in *input, o Options) ([]*redoubt.Report, error) {
 	}
 	n.rep.ToolVersion = version.Version.Name()
 	n.rep.StartedAt = sarifTime(created).time()
+	if kind == "container_image" {
+		scopeToImage(n.rep, imageName(string(artifact)), n.file)
+	}
 	return n.finish(redoubt.SCA)
 }
 

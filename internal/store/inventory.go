@@ -108,6 +108,20 @@ func (tx *Tx) DropInventories(ctx context.Context, projectID int64, ref, source 
 	return dropped, dependencies, err
 }
 
+// UnstatedLockfiles lists the lockfiles that a source stated of a ref in other scans than the
+// given one, sorted by their bytes.
+func (tx *Tx) UnstatedLockfiles(ctx context.Context, projectID int64, ref, source string, scanID int64) (paths []string, err error) {
+	err = each(ctx, tx, func(r row) error {
+		var path string
+		err := r.Scan(&path)
+		paths = append(paths, path)
+		return err
+	}, `SELECT lockfile FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND scan_id <> $5`,
+		projectID, ref, source, scanID)
+	slices.Sort(paths)
+	return paths, err
+}
+
 // deleteInventories removes statements with their dependencies, and returns how
 // many of those there were.
 func (tx *Tx) deleteInventories(ctx context.Context, ids []int64) (dependencies int, err error) {

@@ -2,6 +2,7 @@ package version
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -21,7 +22,7 @@ var operators = []string{">=", "<=", "==", ">", "<", "="}
 
 // ParseRange reads a lower and an upper bound; empty ones do not bound. Both
 // are inclusive unless an operator in front says otherwise: >= > <= < = ==, on
-// either side (semantics §8). An operator without a version is an error.
+// either side (semantics §8). What is no version, such as ^1.2 or 1.x, is an error.
 func ParseRange(lower, upper string) (Range, error) {
 	var r Range
 	for _, side := range []struct{ text, operator string }{{lower, ">="}, {upper, "<="}} {
@@ -36,6 +37,14 @@ func ParseRange(lower, upper string) (Range, error) {
 	return r, nil
 }
 
+var (
+	versionBound = regexp.MustCompile(`^[vV]?[0-9][0-9A-Za-z._+~^!:-]*$`)
+	wildcard     = regexp.MustCompile(`(?:^|[.])[xX](?:[.]|$)`)
+)
+
+// isBound reports whether a text begins like a version of any ecosystem and has no wildcard.
+func isBound(s string) bool { return versionBound.MatchString(s) && !wildcard.MatchString(s) }
+
 func parseBound(text, operator string) (bound, error) {
 	rest := strings.TrimSpace(text)
 	if rest == "" {
@@ -47,8 +56,8 @@ func parseBound(text, operator string) (bound, error) {
 			break
 		}
 	}
-	if rest == "" || strings.ContainsAny(rest, "<>=") {
-		return bound{}, fmt.Errorf("%q is no version bound: give a version, with >=, >, <=, < or = in front if need be", text)
+	if !isBound(rest) {
+		return bound{}, fmt.Errorf("%q is no version bound: write a version that begins with a digit, with >=, >, <=, < or = in front if need be", text)
 	}
 	return bound{operator, rest}, nil
 }

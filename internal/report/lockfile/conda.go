@@ -21,15 +21,19 @@ var condaPinned = regexp.MustCompile(`^(?:[^\s:]+::?)?([A-Za-z0-9_][A-Za-z0-9_.-
 // name=version=build. What names no version, or several, is a wish and left
 // out. Packages of PyPI stand in a list of their own.
 func readCondaEnvironment(l *lock) error {
-	root, err := l.yaml()
+	documents, err := l.documents()
+	if err != nil {
+		return err
+	}
+	if len(documents) > 0 && !slices.ContainsFunc(documents, isCondaEnvironment) {
+		return read.Namesake("environment.yml of conda", "it has neither channels nor dependencies")
+	}
+	root, err := l.only(documents)
 	if err != nil {
 		return err
 	}
 	list := child(root, "dependencies")
 	if list == nil || list.Kind != yaml.SequenceNode && (list.Kind != yaml.ScalarNode || scalar(list) != "") {
-		if child(root, "channels") == nil && child(root, "dependencies") == nil {
-			return read.Namesake("environment.yml of conda", "it has neither channels nor dependencies")
-		}
 		return read.NotA("environment.yml", "it has no list of dependencies")
 	}
 	for _, entry := range elements(list) {
@@ -37,15 +41,18 @@ func readCondaEnvironment(l *lock) error {
 			l.Add(redoubt.Dependency{Name: strings.ToLower(m[1]), Version: m[2], Line: entry.Line})
 		}
 		for _, pip := range elements(child(entry, "pip")) {
-			if m := requirement.FindStringSubmatch(scalar(pip)); m != nil && pinnedPip.MatchString(m[2]) {
-				l.Add(redoubt.Dependency{Ecosystem: "pypi", Name: purl.PyPIName(m[1]), Version: pinnedPip.FindStringSubmatch(m[2])[1], Line: pip.Line})
+			text, _, _ := strings.Cut(scalar(pip), ";") // what follows limits where it applies
+			if m := requirement.FindStringSubmatch(text); m != nil && pinnedVersion(m[2]) != "" {
+				l.Add(redoubt.Dependency{Ecosystem: "pypi", Name: purl.PyPIName(m[1]), Version: pinnedVersion(m[2]), Line: pip.Line})
 			}
 		}
 	}
 	return nil
 }
 
-var pinnedPip = regexp.MustCompile(`^={2,3}\s*([A-Za-z0-9_.!+-]+)(?:\s*;.*)?$`)
+func isCondaEnvironment(root *yaml.Node) bool {
+	return child(root, "channels") != nil || child(root, "dependencies") != nil
+}
 
 // elements lists the elements of a sequence; other nodes have none.
 func elements(n *yaml.Node) []*yaml.Node {

@@ -83,44 +83,40 @@ func readMavenTree(l *lock) error {
 	return nil
 }
 
-// pomFile is what a pom.xml says by itself, without its parent or imports.
+// pomFile is a pom.xml as it is written.
 type pomFile struct {
 	*lock
-	properties map[string]string
-	managed    map[string]string // versions by group:artifact
-	wanted     []pomDependency
+	properties, managed map[string]string // versions of managed are by group:artifact, as written
+	profileProperties   map[string]string // of profiles, used where nothing else sets them
+	profileManaged      map[string]string
+	imports             []pomDependency // bills of materials
+	wanted              []pomDependency
+	relativePath        string // of the parent
+	keyed               map[string]string
+	lineage             []*pomFile // itself, its parent and so on, as far as they are in the upload
 }
 
 type pomDependency struct {
-	group, artifact, version string
-	line                     int
+	group, artifact, version, scope string
+	line                            int
 }
 
-// readPOM reads the dependencies of a pom.xml, all of them direct. A version
-// may be written out, come from a property or from dependencyManagement of the
-// same file; any other is refused, for only Maven can know it.
+// readPOM reads a pom.xml. Its dependencies, all of them direct, are known once all files of
+// the upload are read.
 func readPOM(l *lock) error {
-	p := &pomFile{lock: l, properties: map[string]string{}, managed: map[string]string{}}
+	p := &pomFile{
+		lock: l, properties: map[string]string{}, managed: map[string]string{},
+		profileProperties: map[string]string{}, profileManaged: map[string]string{}, relativePath: "../pom.xml",
+	}
 	if err := p.parse(); err != nil {
 		return err
 	}
-	for _, d := range p.wanted {
-		name := p.fill(d.group) + ":" + p.fill(d.artifact)
-		version := p.fill(d.version)
-		if version == "" {
-			version = p.fill(p.managed[name])
-		}
-		switch {
-		case version == "":
-			p.refuse(name, "line %d: it has no version here; that of a parent or imported BOM is not known", d.line)
-		case strings.Contains(version, "${"):
-			p.refuse(name, "line %d: its version %s is a property that this file does not set", d.line, version)
-		case strings.ContainsAny(version, "[(,"):
-			p.refuse(name, "line %d: its version %s is a range", d.line, version)
-		default:
-			p.Add(redoubt.Dependency{Name: name, Version: version, Line: d.line, Transitivity: redoubt.Direct})
-		}
+	if len(p.wanted) > l.limit {
+		l.full = true
+		return nil
 	}
+	l.Data = nil // all of it is read
+	l.upload.maven.add(p)
 	return nil
 }
 
@@ -184,20 +180,33 @@ func (p *pomFile) whole() error {
 func (p *pomFile) element(path []string, value string, current *pomDependency) {
 	name := path[len(path)-1]
 	parents := strings.TrimPrefix(strings.Join(path[:len(path)-1], "/"), "project")
-	parents = strings.TrimPrefix(parents, "/profiles/profile")
+	properties, managed := p.properties, p.managed
+	if inside, ok := strings.CutPrefix(parents, "/profiles/profile"); ok {
+		if parents = inside; inside == "" { // its id, for example
+			return
+		}
+		properties, managed = p.profileProperties, p.profileManaged
+	}
 	switch parents {
 	case "/properties":
-		p.properties[name] = value
+		properties[name] = value
 	case "", "/parent":
-		if name == "version" || name == "groupId" || name == "artifactId" {
+		switch name {
+		case "version", "groupId", "artifactId":
 			p.coordinate(parents, name, value)
+		case "relativePath":
+			p.relativePath = value
 		}
 	case "/dependencies/dependency", "/dependencyManagement/dependencies/dependency":
 		current.set(name, value)
 	case "/dependencies":
 		p.wanted = append(p.wanted, *current)
 	case "/dependencyManagement/dependencies":
-		p.managed[p.fill(current.group)+":"+p.fill(current.artifact)] = current.version
+		if current.scope == "import" {
+			p.imports = append(p.imports, *current)
+			return
+		}
+		managed[current.group+":"+current.artifact] = current.version
 	}
 }
 
@@ -221,25 +230,7 @@ func (d *pomDependency) set(name, value string) {
 		d.artifact = value
 	case "version":
 		d.version = value
+	case "scope":
+		d.scope = value
 	}
-}
-
-var pomProperty = regexp.MustCompile(`\$\{([^${}]+)\}`)
-
-// fill puts properties in, also in the values of properties, a few levels
-// deep and to a bounded length.
-func (p *pomFile) fill(s string) string {
-	for range 5 {
-		filled := pomProperty.ReplaceAllStringFunc(s, func(reference string) string {
-			if value, ok := p.properties[reference[2:len(reference)-1]]; ok {
-				return value
-			}
-			return reference
-		})
-		if filled == s || len(filled) > read.MaxName {
-			return read.Cut(filled, read.MaxName)
-		}
-		s = filled
-	}
-	return s
 }

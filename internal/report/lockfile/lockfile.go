@@ -143,7 +143,8 @@ type File struct {
 // Upload reads the lockfiles of one upload, of which some refer to others. The
 // zero Upload is ready to use.
 type Upload struct {
-	pip pipFiles
+	pip   pipFiles
+	maven mavenFiles
 }
 
 // Includes reports whether a requirements file that was read refers to the file
@@ -189,8 +190,11 @@ func (u *Upload) Read(f File) (*redoubt.Report, error) {
 }
 
 // Resolve completes what was read by what only all files together say: which
-// versions pip's constraints mean.
-func (u *Upload) Resolve() { u.pip.resolve() }
+// versions pip's constraints mean, and those that parents and imports of Maven set.
+func (u *Upload) Resolve() {
+	u.pip.resolve()
+	u.maven.resolve()
+}
 
 // plain makes sure that the file is text. XML says itself how it is encoded;
 // comments in requirements may be in any encoding.

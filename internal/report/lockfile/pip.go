@@ -101,7 +101,7 @@ func pipReferenceOf(folder, line string, number int) (r pipReference, ok bool) {
 // too, behind the file. Addresses and what is outside are left out.
 func PipReferences(name string, data []byte) (paths []string) {
 	seen := map[string]bool{}
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(string(read.FromUTF16(data))) {
 		line = strings.TrimSpace(comment.ReplaceAllString(strings.TrimRight(line, "\r\n"), ""))
 		if r, ok := pipReferenceOf(path.Dir(name), line, 0); ok && r.path != "" && !seen[r.path] {
 			seen[r.path] = true

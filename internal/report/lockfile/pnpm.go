@@ -14,11 +14,43 @@ import (
 // readPnpmLock reads pnpm-lock.yaml of versions 5 to 9. Packages are under
 // keys like /name/1.0.0_peers (5), /name@1.0.0(peers) (6) and name@1.0.0 (9);
 // those that an importer asks for are direct.
+//
+// From pnpm 11 on a document with the packages that pnpm installs for itself may
+// precede that of the project, which is empty where the project has no packages.
 func readPnpmLock(l *lock) error {
-	root, err := l.yaml()
+	documents, err := l.documents()
 	if err != nil {
 		return err
 	}
+	if len(documents) == 0 || isEmptyYAML(documents[0]) {
+		return errNoMapping
+	}
+	last := documents[len(documents)-1]
+	if isPnpmTools(last) {
+		return read.CutOff("the document of the project is missing")
+	}
+	for _, root := range documents {
+		if root == last && isEmptyYAML(last) {
+			break
+		}
+		if err := readPnpmDocument(l, root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isPnpmTools reports whether a document lists packages that pnpm installs for itself.
+func isPnpmTools(root *yaml.Node) bool {
+	for _, importer := range pairs(child(root, "importers")) {
+		if child(importer.value, "configDependencies") != nil || child(importer.value, "packageManagerDependencies") != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func readPnpmDocument(l *lock, root *yaml.Node) error {
 	if child(root, "lockfileVersion") == nil {
 		return read.NotA("pnpm-lock.yaml", "it has no lockfileVersion")
 	}
@@ -162,7 +194,9 @@ func missingPnpm(user *yaml.Node, listed map[string]bool, before, between string
 }
 
 func markPnpmDirect(direct map[[2]string]bool, importer *yaml.Node, old bool) {
-	for _, list := range []string{"dependencies", "devDependencies", "optionalDependencies"} {
+	for _, list := range []string{
+		"dependencies", "devDependencies", "optionalDependencies", "configDependencies", "packageManagerDependencies",
+	} {
 		for _, d := range pairs(child(importer, list)) {
 			version := scalar(d.value)
 			if d.value.Kind == yaml.MappingNode {

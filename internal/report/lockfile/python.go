@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -19,7 +20,9 @@ var (
 	wanted      = regexp.MustCompile(`^(?:$|\(|[=~<>!]=|[<>])`)
 	option      = regexp.MustCompile(`^-(?:-[a-z]|[a-z]\b)`)
 	address     = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]*://\S|\.{0,2}[/\\]\S|[A-Za-z]:[/\\]|\S+\.(?:whl|zip|tar\.gz|tgz)$|\.$)`)
-	pinned      = regexp.MustCompile(`^\(?\s*={2,3}\s*([^\s,;)]+)\s*\)?$`)
+	pinned      = regexp.MustCompile(`^={2,3}\s*([^\s,;)]+)$`)
+	wheelFile   = regexp.MustCompile(`^([A-Za-z0-9._]+)-([0-9][^-]*)(?:-[0-9][^-]*)?-[^-]+-[^-]+-[^-]+\.whl$`)
+	sourceFile  = regexp.MustCompile(`^(.+)-([0-9][^-]*)\.(?:tar\.gz|tar\.bz2|tgz|zip)$`)
 	hashOption  = regexp.MustCompile(`--hash[= ](sha\d+):([0-9a-fA-F]+)`)
 	comment     = regexp.MustCompile(`(^|\s)#.*$`)
 	viaRoot     = regexp.MustCompile(`(?:^|\s)(?:-r\s+\S+|\S+\s*\(pyproject\.toml\)|\S+\s*\(setup\.(?:py|cfg)\))`)
@@ -142,9 +145,13 @@ func (r *requirements) flush() {
 	line = strings.TrimSpace(line)
 	m := requirement.FindStringSubmatch(line)
 	switch {
-	case m != nil && strings.HasPrefix(m[2], "@"), address.MatchString(line):
+	case m != nil && strings.HasPrefix(m[2], "@"):
 		r.understood++
-		r.unpinned(line, "an address has no version")
+		r.archive(line, purl.PyPIName(m[1]), strings.TrimSpace(m[2][1:]), hashes)
+		return
+	case address.MatchString(line):
+		r.understood++
+		r.archive(line, "", line, hashes)
 		return
 	case m == nil, !wanted.MatchString(m[2]):
 		if r.strange++; r.strange == 1 {
@@ -154,13 +161,57 @@ func (r *requirements) flush() {
 		return
 	}
 	r.understood++
-	version := pinned.FindStringSubmatch(strings.TrimSpace(m[2]))
-	if version == nil || strings.HasSuffix(version[1], "*") {
+	version := pinnedVersion(m[2])
+	if version == "" {
 		r.pip.wants = append(r.pip.wants, pipWant{name: purl.PyPIName(m[1]), text: line, line: r.number})
 		return
 	}
-	r.current = purl.PyPIName(m[1])
-	d := redoubt.Dependency{Name: r.current, Version: version[1], Line: r.number, Hashes: hashes}
+	r.pin(purl.PyPIName(m[1]), version, hashes)
+}
+
+// pinnedVersion returns the one version that a list of constraints pins, or an empty string.
+func pinnedVersion(constraints string) (version string) {
+	constraints = strings.TrimSpace(constraints)
+	if inside, ok := strings.CutPrefix(constraints, "("); ok {
+		constraints = strings.TrimSuffix(inside, ")")
+	}
+	for constraint := range strings.SplitSeq(constraints, ",") {
+		m := pinned.FindStringSubmatch(strings.TrimSpace(constraint))
+		if m == nil || strings.HasSuffix(m[1], "*") {
+			continue
+		}
+		if version != "" && version != m[1] {
+			return ""
+		}
+		version = m[1]
+	}
+	return version
+}
+
+// archive adds the package of an address, by the file name of a wheel or source archive. An
+// empty name is that of the file.
+func (r *requirements) archive(line, name, where string, hashes []redoubt.Hash) {
+	where, _, _ = strings.Cut(where, "#")
+	where, _, _ = strings.Cut(where, "?")
+	file := path.Base(strings.ReplaceAll(where, `\`, "/"))
+	if decoded, err := url.PathUnescape(file); err == nil {
+		file = decoded
+	}
+	m := wheelFile.FindStringSubmatch(file)
+	if m == nil {
+		m = sourceFile.FindStringSubmatch(file)
+	}
+	if m == nil || name != "" && name != purl.PyPIName(m[1]) {
+		r.unpinned(line, "its file name has no version")
+		return
+	}
+	r.pin(purl.PyPIName(m[1]), m[2], hashes)
+}
+
+// pin adds a package with its version.
+func (r *requirements) pin(name, version string, hashes []redoubt.Hash) {
+	r.current = name
+	d := redoubt.Dependency{Name: name, Version: version, Line: r.number, Hashes: hashes}
 	if _, pinned := r.pip.pins[d.Name]; !pinned {
 		r.pip.pins[d.Name] = pipPin{d.Version, d.Line, d.Hashes}
 	}

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -77,15 +80,18 @@ func readYarnClassic(l *lock) error {
 	return nil
 }
 
+// yarnAlias matches a package, with its range or without; other texts are ranges.
+var yarnAlias = regexp.MustCompile(`^(?:@[^/@]+/[^@]+|[A-Za-z][^@]*)$|.@`)
+
 // splitDescriptor splits name@range; a scope begins with @. An alias,
-// name@npm:other@range, is the other package.
+// name@npm:other@range or name@npm:other, is the other package.
 func splitDescriptor(s string) (name, wanted string) {
 	i := strings.IndexByte(s[min(1, len(s)):], '@')
 	if i < 0 {
 		return s, ""
 	}
 	name, wanted = s[:i+1], s[i+2:]
-	if alias, ok := strings.CutPrefix(wanted, "npm:"); ok && strings.Contains(alias[min(1, len(alias)):], "@") {
+	if alias, ok := strings.CutPrefix(wanted, "npm:"); ok && yarnAlias.MatchString(alias) {
 		return splitDescriptor(alias)
 	}
 	return name, wanted
@@ -149,20 +155,59 @@ func splitResolution(s string) (name, reference string) {
 // the room of its text.
 const maxYAML = 16 << 20
 
-// yaml parses the file and returns its root mapping.
+// maxDocuments limits the YAML documents of one file; pnpm writes two.
+const maxDocuments = 10
+
+// yaml returns the root mapping of a file with one YAML document.
 func (l *lock) yaml() (*yaml.Node, error) {
+	documents, err := l.documents()
+	if err != nil {
+		return nil, err
+	}
+	return l.only(documents)
+}
+
+// only returns the root mapping of the one document that is not empty.
+func (l *lock) only(documents []*yaml.Node) (*yaml.Node, error) {
+	documents = slices.DeleteFunc(slices.Clone(documents), isEmptyYAML)
+	switch {
+	case len(documents) == 0:
+		return nil, errNoMapping
+	case len(documents) > 1:
+		return nil, fmt.Errorf("the file has several YAML documents, the second on line %d: only one is read", documents[1].Line)
+	}
+	return documents[0], nil
+}
+
+var errNoMapping = errors.New("a mapping was expected at the top of the file")
+
+// documents parses the file and returns the root of each YAML document: a mapping, or null
+// for an empty document.
+func (l *lock) documents() ([]*yaml.Node, error) {
 	if len(l.Data) > maxYAML {
 		return nil, fmt.Errorf("the YAML file is %w (limit %d bytes)", redoubt.ErrTooLarge, maxYAML)
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(l.Data, &doc); err != nil {
-		return nil, errors.New("it is not YAML: " + read.OneLine(strings.TrimPrefix(err.Error(), "yaml: "), read.MaxName))
+	var roots []*yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(l.Data))
+	for {
+		var doc yaml.Node
+		err := decoder.Decode(&doc)
+		switch {
+		case errors.Is(err, io.EOF):
+			return roots, nil
+		case err != nil:
+			return nil, errors.New("it is not YAML: " + read.OneLine(strings.TrimPrefix(err.Error(), "yaml: "), read.MaxName))
+		case len(roots) == maxDocuments:
+			return nil, fmt.Errorf("the file has more than %d YAML documents", maxDocuments)
+		case len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode && !isEmptyYAML(doc.Content[0]):
+			return nil, errNoMapping
+		}
+		roots = append(roots, doc.Content[0])
 	}
-	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
-		return nil, errors.New("a mapping was expected at the top of the file")
-	}
-	return doc.Content[0], nil
 }
+
+// isEmptyYAML reports whether a document has nothing but comments.
+func isEmptyYAML(root *yaml.Node) bool { return root.Kind == yaml.ScalarNode && root.Tag == "!!null" }
 
 // pair is a member of a mapping.
 type pair struct{ key, value *yaml.Node }

@@ -1,0 +1,60 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+var imageTag = regexp.MustCompile(`:[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+
+// imageName returns the name of a container image without its tag and digest, and an
+// empty string for what is no name. The name is spelled as the report spells it.
+func imageName(reference string) string {
+	name, _, _ := strings.Cut(read.Text(reference).Name(), "@")
+	name = imageTag.ReplaceAllString(name, "") // the port of a registry precedes a slash
+	var anywhere checkout
+	name, err := anywhere.path(strings.TrimLeft(name, "/"))
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// imageScheme matches references with the scheme by which Grype and syft find an image.
+var imageScheme = regexp.MustCompile(`^(docker|podman|containerd|registry|docker-archive|oci-archive|oci-dir|oci-registry|singularity):(.*[:/].*)$`)
+
+// imageOfInput is imageName of what users name to Grype, which may begin with a scheme.
+func imageOfInput(input string) string {
+	if m := imageScheme.FindStringSubmatch(input); m != nil {
+		input = m[2]
+	}
+	return imageName(input)
+}
+
+// inImage returns the place of a file in an image, as docker cp writes it.
+func inImage(image, file string) string { return image + ":/" + strings.TrimLeft(file, "/") }
+
+// scopeToImage makes the image the place of all results of a report: what lies in the report
+// itself lies in the image, and files become files of the image.
+func scopeToImage(rep *redoubt.Report, image, reportFile string) {
+	if image == "" {
+		return
+	}
+	place := func(file string) string {
+		if file == reportFile {
+			return image
+		}
+		return inImage(image, file)
+	}
+	rep.Image = image
+	for i := range rep.Results {
+		r := &rep.Results[i]
+		r.Path = place(r.Path)
+		if r.Dependency != nil && r.Dependency.Lockfile != "" {
+			r.Dependency.Lockfile = place(r.Dependency.Lockfile)
+		}
+	}
+}

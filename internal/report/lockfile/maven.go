@@ -1,0 +1,205 @@
+package lockfile
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// mavenFiles are the pom.xml files of an upload. Parents and imported bills of materials
+// among them set versions, as they do for Maven; nothing is fetched.
+type mavenFiles struct {
+	byPath map[string]*pomFile
+	byName map[string][]*pomFile // by group:artifact
+	order  []*pomFile
+	steps  int // taken by resolve: files looked at for a version
+}
+
+const (
+	maxMavenDepth = 20      // of parents, and of imports within imports
+	maxMavenSteps = 2 << 20 // after which versions of other files stay unknown
+)
+
+func (m *mavenFiles) add(p *pomFile) {
+	if m.byPath == nil {
+		m.byPath, m.byName = map[string]*pomFile{}, map[string][]*pomFile{}
+	}
+	m.byPath[p.Path] = p
+	m.order = append(m.order, p)
+	m.byName[p.name()] = append(m.byName[p.name()], p)
+}
+
+// resolve finds the versions of all dependencies, and refuses those without one.
+func (m *mavenFiles) resolve() {
+	for _, p := range m.order {
+		p.lineage = m.lineageOf(p)
+	}
+	for _, p := range m.order {
+		p.keyed = map[string]string{}
+		for _, managed := range []map[string]string{p.profileManaged, p.managed} {
+			for _, key := range slices.Sorted(maps.Keys(managed)) {
+				p.keyed[p.fill(key)] = managed[key]
+			}
+		}
+	}
+	for _, p := range m.order {
+		for _, d := range p.wanted {
+			m.depend(p, d)
+		}
+		p.rep.Inventories[0].Dependencies = p.deps
+	}
+}
+
+func (m *mavenFiles) depend(p *pomFile, d pomDependency) {
+	name := p.fill(d.group) + ":" + p.fill(d.artifact)
+	version := p.fill(d.version)
+	if version == "" {
+		version = m.managed(p, name)
+	}
+	switch {
+	case version == "":
+		p.refuse(name, "line %d: it has no version here; that of a parent or imported BOM is not known", d.line)
+	case strings.Contains(version, "${"):
+		p.refuse(name, "line %d: its version %s is a property that this file does not set", d.line, version)
+	case strings.ContainsAny(version, "[(,"):
+		p.refuse(name, "line %d: its version %s is a range", d.line, version)
+	default:
+		p.Add(redoubt.Dependency{Name: name, Version: version, Line: d.line, Transitivity: redoubt.Direct})
+	}
+}
+
+// lineageOf returns the file, its parent in the upload, the parent of that and so on.
+func (m *mavenFiles) lineageOf(p *pomFile) []*pomFile {
+	lineage := []*pomFile{p}
+	for p = m.parentOf(p); p != nil && len(lineage) <= maxMavenDepth && !slices.Contains(lineage, p); p = m.parentOf(p) {
+		lineage = append(lineage, p)
+	}
+	return lineage
+}
+
+// parentOf returns the file at the relative path of the parent if it has the coordinates of
+// the parent, or nil.
+func (m *mavenFiles) parentOf(p *pomFile) *pomFile {
+	if p.relativePath == "" || p.properties["project.parent.artifactId"] == "" {
+		return nil
+	}
+	at := path.Join(path.Dir(p.Path), p.relativePath)
+	parent := m.byPath[at]
+	if parent == nil {
+		parent = m.byPath[path.Join(at, "pom.xml")]
+	}
+	name := p.properties["project.parent.groupId"] + ":" + p.properties["project.parent.artifactId"]
+	if parent == nil || parent.name() != name || !parent.mayBe(p.properties["project.parent.version"]) {
+		return nil
+	}
+	return parent
+}
+
+// managed returns the version that a file or its parents set for a package, or that a bill of
+// materials sets that one of them imports; an empty string for none.
+func (m *mavenFiles) managed(p *pomFile, name string) string {
+	return m.managedBelow(p, name, map[*pomFile]bool{}, 0)
+}
+
+func (m *mavenFiles) managedBelow(p *pomFile, name string, seen map[*pomFile]bool, depth int) string {
+	if seen[p] || depth > maxMavenDepth || m.steps > maxMavenSteps {
+		return ""
+	}
+	seen[p] = true
+	m.steps += len(p.lineage)
+	for _, f := range p.lineage {
+		if version := f.keyed[name]; version != "" {
+			return p.fill(version)
+		}
+	}
+	for _, f := range p.lineage {
+		m.steps += len(f.imports)
+		for _, i := range f.imports {
+			bom := m.imported(p.fill(i.group)+":"+p.fill(i.artifact), p.fill(i.version))
+			if bom == nil {
+				continue
+			}
+			if version := m.managedBelow(bom, name, seen, depth+1); version != "" {
+				return version
+			}
+		}
+	}
+	return ""
+}
+
+// imported returns the file of the upload with these coordinates, or nil if there is none or
+// there are several.
+func (m *mavenFiles) imported(name, version string) *pomFile {
+	var found *pomFile
+	for _, p := range m.byName[name] {
+		m.steps++
+		if !p.mayBe(version) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = p
+	}
+	return found
+}
+
+// name returns group:artifact, by what the file itself says.
+func (p *pomFile) name() string {
+	return p.properties["project.groupId"] + ":" + p.properties["project.artifactId"]
+}
+
+// mayBe reports whether the file may be of a version; versions with properties that are not
+// known may be any.
+func (p *pomFile) mayBe(version string) bool {
+	own := p.fill(p.properties["project.version"])
+	return own == version || own == "" || version == "" || strings.Contains(own+version, "${")
+}
+
+// property returns what the file or its parents set; their profiles come last, since it is
+// not known which are active.
+func (p *pomFile) property(name string) (value string, ok bool) {
+	lineage := p.lineage
+	if lineage == nil {
+		lineage = []*pomFile{p}
+	}
+	for _, f := range lineage {
+		if value, ok = f.properties[name]; ok {
+			return value, true
+		}
+	}
+	for _, f := range lineage {
+		if value, ok = f.profileProperties[name]; ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+var pomProperty = regexp.MustCompile(`\$\{([^${}]+)\}`)
+
+// fill puts properties in, also in the values of properties, a few levels
+// deep and to a bounded length.
+func (p *pomFile) fill(s string) string {
+	if !strings.Contains(s, "${") {
+		return s
+	}
+	for range 5 {
+		filled := pomProperty.ReplaceAllStringFunc(s, func(reference string) string {
+			if value, ok := p.property(reference[2 : len(reference)-1]); ok {
+				return value
+			}
+			return reference
+		})
+		if filled == s || len(filled) > read.MaxName {
+			return read.Cut(filled, read.MaxName)
+		}
+		s = filled
+	}
+	return s
+}
