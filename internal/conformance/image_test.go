@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -101,9 +102,7 @@ func (s *site) importFiles(t testing.TB, fields map[string]string, files ...file
 	t.Helper()
 	s.clock.Advance(time.Second)
 	all := map[string]string{"project": "acme/shop", "ref": "main", "full": "true"}
-	for name, value := range fields {
-		all[name] = value
-	}
+	maps.Copy(all, fields)
 	body, media := form(t, all, files...)
 	return read[api.ImportResponse](t, s.send(t, request{method: "POST", path: "imports", body: body, header: map[string]string{"Content-Type": media}}))
 }
@@ -175,7 +174,7 @@ func TestImagesAreFollowedByTheirNames(t *testing.T) {
 		}
 		list := get[api.ListFindingsResponse](t, s, "findings?issue_type=sca").SCAFindings.Findings
 		for _, f := range list {
-			post[api.TriageResponse](t, s, "triage", object{"issue_type": "sca", "issue_ids": []int64{int64(f.ID)}, "new_triage_state": "reviewing"})
+			post[api.TriageResponse](t, s, "triage", object{"issue_type": "sca", "issue_ids": []int64{f.ID}, "new_triage_state": "reviewing"})
 		}
 		digest := "reg/api@sha256:" + strings.Repeat("ab", 32)
 		for _, image := range []string{"reg/api:1", "reg/api:2-rc.1", "reg/api", digest} {

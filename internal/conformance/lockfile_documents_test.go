@@ -56,7 +56,7 @@ snapshots:
 func (s *site) packagesOf(t testing.TB) (list []string) {
 	t.Helper()
 	for _, d := range post[api.ListDependenciesResponse](t, s, "dependencies", object{"pageSize": 100}).Dependencies {
-		list = append(list, d.Name+" "+string(d.Transitivity)+" "+d.LockfilePath)
+		list = append(list, d.Name+" "+d.Transitivity+" "+d.LockfilePath)
 	}
 	slices.Sort(list)
 	return list

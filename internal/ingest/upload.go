@@ -3,6 +3,8 @@ package ingest
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -57,13 +59,8 @@ func (u *Upload) check(now time.Time) error {
 // source is the tool and the category: a scan closes only findings of its own
 // (semantics §4).
 func (u *Upload) source() string {
-	source := canonicalTool(u.Report.Tool)
-	for _, part := range []string{u.Category, u.Report.Image} {
-		if part != "" {
-			source += ":" + part
-		}
-	}
-	return source
+	parts := []string{canonicalTool(u.Report.Tool), u.Category, u.Report.Image}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ":")
 }
 
 // scan is the row that records the upload. A report from the future, by a clock
