@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // mavenFiles are the pom.xml files of an upload. Parents and imported bills of materials
@@ -25,6 +24,7 @@ const (
 	maxMavenSteps  = 2 << 20 // after which versions of other files stay unknown
 	maxMavenValues = 2000    // of properties that one file refers to
 	stepBytes      = 16      // of a text to fill that count as a step
+	maxMavenText   = 256     // bytes
 )
 
 func (m *mavenFiles) add(p *pomFile) {
@@ -186,7 +186,8 @@ func (p *pomFile) property(name string) (value string, ok bool) {
 
 var pomProperty = regexp.MustCompile(`\$\{([^${}]+)\}`)
 
-// fill replaces references to properties by their values, to a bounded length.
+// fill replaces references to properties by their values. A text that would grow beyond
+// maxMavenText stays as it is.
 func (p *pomFile) fill(s string) string { return p.fillAt(0, s) }
 
 func (p *pomFile) fillAt(depth int, s string) string {
@@ -195,14 +196,17 @@ func (p *pomFile) fillAt(depth int, s string) string {
 	}
 	length := 0
 	filled := pomProperty.ReplaceAllStringFunc(s, func(reference string) string {
-		if length > read.MaxName {
+		if length > maxMavenText {
 			return ""
 		}
 		value := p.value(depth, reference[2:len(reference)-1])
 		length += len(value)
 		return value
 	})
-	return read.Cut(filled, read.MaxName)
+	if length > maxMavenText || len(filled) > maxMavenText {
+		return s
+	}
+	return filled
 }
 
 // value returns the value of a property with the properties in it replaced, or a reference
