@@ -243,3 +243,25 @@ func TestFileSystemScansStayInTheirSource(t *testing.T) {
 		t.Errorf("findings: %q", got)
 	}
 }
+
+// TestInventoriesOfACheckoutKeepImages states all lockfiles of a checkout, as redoubt ci does,
+// beside the bill of materials of an image, which no checkout has.
+func TestInventoriesOfACheckoutKeepImages(t *testing.T) {
+	lock := file{"package-lock.json", []byte(`{"lockfileVersion":3,"packages":{"":{"name":"shop"},"node_modules/a":{"version":"1.0.0"}}}`)}
+	whole := map[string]string{"whole": "true", "full": "false", "commit": "1"}
+	for name, bom := range map[string]func(string, ...imagePackage) []byte{"JSON": bomOfImage, "XML": bomOfImageXML} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, s *site) {
+				s.importFiles(t, nil, file{"image.json", bom("reg:5000/api:1", opensslInImage, lodashInImage)})
+				s.importFiles(t, nil, file{"old/package-lock.json", lock.text})
+				changes := s.importFiles(t, whole, lock).Imports[0].Changes
+				wants(t, "dropped", changes.LockfilesDropped, "old/package-lock.json")
+				if changes.Removed != 1 {
+					t.Errorf("%d dependencies are removed, want that of the lockfile", changes.Removed)
+				}
+				answer := s.importFiles(t, nil, file{"image.json", bom("reg:5000/api:2", opensslInImage)})
+				wants(t, "dropped by the next tag", answer.Imports[0].Changes.LockfilesDropped, "reg:5000/api:/app/package-lock.json")
+			})
+		})
+	}
+}

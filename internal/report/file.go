@@ -32,14 +32,18 @@ func join(files []file) []*redoubt.Report {
 	return mergeSources(all)
 }
 
+// stream is what reports have in common that are of one source.
+type stream struct{ tool, category, image string }
+
+func streamOf(r *redoubt.Report) stream { return stream{r.Tool, r.Category, r.Image} }
+
 // mergeSources makes one report of those that share tool, category and image: two
 // full reports of one source would close each other's findings.
 func mergeSources(reports []*redoubt.Report) []*redoubt.Report {
-	type source struct{ tool, category, image string }
-	first := make(map[source]*redoubt.Report, len(reports))
+	first := make(map[stream]*redoubt.Report, len(reports))
 	merged := reports[:0]
 	for _, r := range reports {
-		key := source{r.Tool, r.Category, r.Image}
+		key := streamOf(r)
 		if first[key] == nil {
 			first[key] = r
 			merged = append(merged, r)

@@ -115,3 +115,43 @@ func TestAllRefused(t *testing.T) {
 		t.Errorf("a lockfile without a version: %v", err)
 	}
 }
+
+// TestReportsWithMuchBeforeTheirResults: the members that only a format has may come
+// after more than the beginning of a report.
+func TestReportsWithMuchBeforeTheirResults(t *testing.T) {
+	const (
+		grypeMatch   = `{"vulnerability":{"id":"CVE-1"},"matchDetails":[],"artifact":{"name":"a","version":"1","type":"npm"}}`
+		semgrepError = `{"code":3,"level":"warn","type":["PartialParsing",[]],"message":"m","path":"a.py"}`
+	)
+	much := func(item string) string { return strings.Repeat(item+",", 1000) + item }
+	for want, text := range map[string]string{
+		"grype":   `{"matches":[],"ignoredMatches":[` + much(grypeMatch) + `],"descriptor":{"name":"grype"}}`,
+		"semgrep": `{"version":"1.100.0","results":[],"errors":[` + much(semgrepError) + `],"paths":{"scanned":["a.py"]}}`,
+	} {
+		reports, err := report.Read(strings.NewReader(text), report.Options{Name: "report.json"})
+		if err != nil || len(reports) != 1 || reports[0].Tool != want {
+			t.Errorf("%s: %v, %v", want, reports, err)
+		}
+	}
+}
+
+// TestRunsOfOneSource: a run of which nothing can be read is an error unless another run
+// of its source in the file has results, as compilers write one for each project.
+func TestRunsOfOneSource(t *testing.T) {
+	run := func(tool, location string) string {
+		return `{"tool":{"driver":{"name":"` + tool + `"}},"results":[{"ruleId":"a","message":{"text":"m"}` + location + `}]}`
+	}
+	nowhere, result := run("csc", ""), `,"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.cs"}}}]`
+	for runs, ok := range map[string]bool{
+		nowhere + "," + run("csc", result): true, run("csc", result) + "," + nowhere: true,
+		nowhere + "," + run("other", result): false, nowhere + "," + nowhere: false,
+	} {
+		reports, err := report.Read(strings.NewReader(`{"version":"2.1.0","runs":[`+runs+`]}`), report.Options{Name: "report.sarif"})
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", runs, err)
+		}
+		if ok && err == nil && (len(reports) != 1 || len(reports[0].Results) != 1 || reports[0].CountRefused() != 1) {
+			t.Errorf("%s: %+v", runs, reports)
+		}
+	}
+}

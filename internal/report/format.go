@@ -124,6 +124,7 @@ var marks = []marked{
 		{"skipped_rules"},
 		{"results[].check_id"},
 		{"paths.scanned"}, // all that older versions tell without results
+		{"results", "errors[].level", "errors[].type"},
 	}},
 	{GitleaksJSON, []sign{{"RuleID"}}},
 	{TrivyJSON, []sign{{"SchemaVersion", "ArtifactName"}, {"SchemaVersion", "Results"}}},
@@ -134,7 +135,7 @@ var marks = []marked{
 		{"vulnerabilities[].identifiers", "vulnerabilities[].location"},
 		{"remediations", "vulnerabilities"}, // before there was a scan
 	}},
-	{GrypeJSON, []sign{{"matches[].matchDetails"}, {"matches", "descriptor.name=grype"}}},
+	{GrypeJSON, []sign{{"matches[].matchDetails"}, {"ignoredMatches[].matchDetails"}, {"matches", "descriptor.name=grype"}}},
 	{GovulncheckJSON, []sign{{"config.protocol_version"}}},
 	{OSVScannerJSON, []sign{{"results[].packages", "results[].source"}, {"experimental_config"}}},
 	{PipAuditJSON, []sign{{"dependencies[].vulns"}, {"dependencies", "fixes"}}},

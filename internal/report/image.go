@@ -8,11 +8,18 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-var imageTag = regexp.MustCompile(`:[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+var (
+	imageTag = regexp.MustCompile(`:[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	imageID  = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+)
 
 // imageName returns the name of a container image without its tag and digest, and an
-// empty string for what is no name. The name is spelled as the report spells it.
+// empty string for what is no name. The name is spelled as the report spells it. The id of an
+// image is its name where it has no other.
 func imageName(reference string) string {
+	if imageID.MatchString(reference) {
+		return reference
+	}
 	name, _, _ := strings.Cut(read.Text(reference).Name(), "@")
 	name = imageTag.ReplaceAllString(name, "") // the port of a registry precedes a slash
 	var anywhere checkout
@@ -57,4 +64,18 @@ func scopeToImage(rep *redoubt.Report, image, reportFile string) {
 			r.Dependency.Lockfile = place(r.Dependency.Lockfile)
 		}
 	}
+}
+
+// imageInPaths returns the path under which Trivy's SARIF has packages of the operating
+// system: the image without its registry, and library before a name of one segment.
+func (r *sarifRun) imageInPaths() string {
+	image := imageName(string(r.properties.Image))
+	registry, name, ok := strings.Cut(image, "/")
+	switch {
+	case !ok:
+		return "library/" + image
+	case registry == "localhost", strings.ContainsAny(registry, ".:"):
+		return name
+	}
+	return image
 }

@@ -6,11 +6,15 @@ import (
 	"testing"
 )
 
+// someImageID names an image by its id, as docker build -q prints it.
+var someImageID = "sha256:" + strings.Repeat("0a", 32)
+
 func TestImageNames(t *testing.T) {
 	for reference, want := range map[string]string{
 		"alpine": "alpine", "alpine:3.11": "alpine", "reg/api:1": "reg/api", "reg:5000/api": "reg:5000/api",
 		"reg:5000/api:1": "reg:5000/api", "reg:5000/api@sha256:0a": "reg:5000/api", "reg:5000/team/api:1@sha256:0a": "reg:5000/team/api",
 		"[::1]:5000/api:1": "[::1]:5000/api", "/tmp/api.tar": "tmp/api.tar", "../api.tar": "", "": "", ":1": "", "docker:24": "docker",
+		someImageID: someImageID, "sha256": "sha256", "reg/sha256:1": "reg/sha256",
 	} {
 		if got := imageName(reference); got != want {
 			t.Errorf("imageName(%q) = %q, want %q", reference, got, want)
@@ -19,6 +23,7 @@ func TestImageNames(t *testing.T) {
 	for input, want := range map[string]string{
 		"registry:reg:5000/api:1": "reg:5000/api", "docker:alpine:3": "alpine", "docker:24": "docker", "registry:2": "registry",
 		"reg:5000/api:1": "reg:5000/api", "docker-archive:./api.tar": "api.tar",
+		"docker:" + someImageID: someImageID, someImageID: someImageID,
 	} {
 		if got := imageOfInput(input); got != want {
 			t.Errorf("imageOfInput(%q) = %q, want %q", input, got, want)
@@ -38,6 +43,13 @@ func TestPlacesInImages(t *testing.T) {
 			{"Target":"app/Dockerfile","Class":"config","Misconfigurations":[{"ID":"DS002","Status":"FAIL","Severity":"HIGH"}]},
 			{"Target":"reg:5000/api:1","Class":"config","Misconfigurations":[{"ID":"DS001","Status":"FAIL","Severity":"HIGH"}]}]}`,
 			[]string{"reg:5000/api:/app/.env", "reg:5000/api:/app/Dockerfile", "reg:5000/api"},
+		},
+		"SARIF": {
+			`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"Trivy"}},"results":[
+			{"ruleId":"CVE-1","message":{"text":"Package: openssl\nInstalled Version: 3"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"api","uriBaseId":"ROOTPATH"}}}]},
+			{"ruleId":"CVE-2","message":{"text":"Package: lodash\nInstalled Version: 4"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"app/package-lock.json","uriBaseId":"ROOTPATH"}}}]}],
+			"originalUriBaseIds":{"ROOTPATH":{"uri":"file:///"}},"properties":{"imageName":"reg:5000/api:1","repoTags":["reg:5000/api:1"]}}]}`,
+			[]string{"reg:5000/api", "reg:5000/api:/app/package-lock.json"},
 		},
 		"SPDX": {
 			`{"spdxVersion":"SPDX-2.3","documentDescribes":["SPDXRef-i"],"packages":[
@@ -61,5 +73,15 @@ func TestPlacesInImages(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: places %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// TestTheRootOfAFileSystemIsNoBase reads what Trivy writes without a folder: its paths are
+// relative to what it scanned.
+func TestTheRootOfAFileSystemIsNoBase(t *testing.T) {
+	reports, err := Read(strings.NewReader(`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"Trivy"}},"originalUriBaseIds":{"ROOTPATH":{"uri":"file:///"}},
+		"results":[{"ruleId":"x","message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"web/Dockerfile","uriBaseId":"ROOTPATH"}}}]}]}]}`), Options{Name: "report.sarif"})
+	if err != nil || len(reports) != 1 || len(reports[0].Results) != 1 || reports[0].Results[0].Path != "web/Dockerfile" || reports[0].Image != "" {
+		t.Errorf("%+v, %v", reports, err)
 	}
 }

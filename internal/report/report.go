@@ -137,9 +137,13 @@ func readFile(r io.Reader, o Options) ([]*redoubt.Report, error) {
 // allRefused is the error for a file of whose source no item could be read. What VEX
 // documents say is known once all files are read: ingest.Apply refuses those.
 func allRefused(reports []*redoubt.Report) error {
+	says := map[stream]bool{} // something
 	for _, rep := range reports {
-		if why := rep.AllRefused(); why != "" && !rep.OnlyVEX() {
-			return errors.New(why)
+		says[streamOf(rep)] = says[streamOf(rep)] || rep.AllRefused() == ""
+	}
+	for _, rep := range reports {
+		if !says[streamOf(rep)] && !rep.OnlyVEX() {
+			return errors.New(rep.AllRefused())
 		}
 	}
 	return nil

@@ -247,6 +247,9 @@ func (r *sarifRun) finish(o Options) error {
 	if err := r.convertAll(); err != nil {
 		return err
 	}
+	if r.traits.tool == "trivy" {
+		scopeToImage(r.rep, imageName(string(r.properties.Image)), r.imageInPaths())
+	}
 	r.readSearched()
 	r.rep.Skipped = read.Distinct(r.rep.Skipped)
 	if r.rep.Searched != nil {

@@ -94,7 +94,7 @@ func (r *sarifRun) resolve(a sarifArtifact) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if folder := r.folder(string(a.Base), 0); folder != "" && !path.IsAbs(file) {
+	if folder := r.folder(string(a.Base), 0); folder != "" && folder != "/" && !path.IsAbs(file) {
 		file = strings.TrimSuffix(folder, "/") + "/" + file
 	}
 	return r.checkout.path(file)

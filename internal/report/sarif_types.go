@@ -223,5 +223,6 @@ func (t sarifTime) time() time.Time {
 }
 
 type sarifRunProperties struct {
-	Metrics map[string]json.RawMessage `json:"metrics"` // Bandit: by file
+	Metrics map[string]json.RawMessage `json:"metrics"`   // Bandit: by file
+	Image   read.Text                  `json:"imageName"` // Trivy
 }

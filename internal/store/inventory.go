@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -80,7 +81,7 @@ func (tx *Tx) updateStatement(ctx context.Context, before, now inventory) error 
 }
 
 // DropInventories removes what the source stated of the ref until a time, or
-// with no source what any did, but for the lockfiles to keep. It returns the paths
+// with no source what any did of the checkout, but for the lockfiles to keep. It returns the paths
 // dropped, sorted by their bytes, and how many dependencies went with them
 // (semantics §15).
 func (tx *Tx) DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) (dropped []string, dependencies int, err error) {
@@ -92,13 +93,13 @@ func (tx *Tx) DropInventories(ctx context.Context, projectID int64, ref, source 
 	dropped = []string{}
 	err = each(ctx, tx, func(r row) error {
 		var id int64
-		var path string
-		err := r.Scan(&id, &path)
-		if !kept[path] {
+		var path, by string
+		err := r.Scan(&id, &path, &by)
+		if !kept[path] && (source != "" || !inImage(by, path)) {
 			ids, dropped = append(ids, id), append(dropped, path)
 		}
 		return err
-	}, `SELECT id, lockfile FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND (source = $4 OR $4 = '') AND stated_at <= $5`,
+	}, `SELECT id, lockfile, source FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND (source = $4 OR $4 = '') AND stated_at <= $5`,
 		projectID, ref, source, until)
 	if err != nil || len(ids) == 0 {
 		return dropped, 0, err
@@ -106,6 +107,13 @@ func (tx *Tx) DropInventories(ctx context.Context, projectID int64, ref, source 
 	slices.Sort(dropped)
 	dependencies, err = tx.deleteInventories(ctx, ids)
 	return dropped, dependencies, err
+}
+
+// inImage reports whether a lockfile lies in a container image: its path begins with the
+// name of the image, with which its source ends.
+func inImage(source, lockfile string) bool {
+	image, _, _ := strings.Cut(lockfile, ":/")
+	return strings.HasSuffix(source, ":"+image)
 }
 
 // UnstatedLockfiles lists the lockfiles that a source stated of a ref in other scans than the

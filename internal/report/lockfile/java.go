@@ -93,7 +93,8 @@ type pomFile struct {
 	wanted              []pomDependency
 	relativePath        string // of the parent
 	keyed               map[string]string
-	lineage             []*pomFile // itself, its parent and so on, as far as they are in the upload
+	values              map[string]string // of properties; see value
+	lineage             []*pomFile        // itself, its parent and so on, as far as they are in the upload
 }
 
 type pomDependency struct {

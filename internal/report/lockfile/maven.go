@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // mavenFiles are the pom.xml files of an upload. Parents and imported bills of materials
@@ -21,8 +20,11 @@ type mavenFiles struct {
 }
 
 const (
-	maxMavenDepth = 20      // of parents, and of imports within imports
-	maxMavenSteps = 2 << 20 // after which versions of other files stay unknown
+	maxMavenDepth  = 20      // of parents, of imports within imports, and of properties in properties
+	maxMavenSteps  = 2 << 20 // after which versions of other files stay unknown
+	maxMavenValues = 2000    // of properties that one file refers to
+	stepBytes      = 16      // of a text to fill that count as a step
+	maxMavenText   = 256     // bytes
 )
 
 func (m *mavenFiles) add(p *pomFile) {
@@ -37,7 +39,7 @@ func (m *mavenFiles) add(p *pomFile) {
 // resolve finds the versions of all dependencies, and refuses those without one.
 func (m *mavenFiles) resolve() {
 	for _, p := range m.order {
-		p.lineage = m.lineageOf(p)
+		p.lineage, p.values = m.lineageOf(p), nil
 	}
 	for _, p := range m.order {
 		p.keyed = map[string]string{}
@@ -114,12 +116,13 @@ func (m *mavenFiles) managedBelow(p *pomFile, name string, seen map[*pomFile]boo
 	m.steps += len(p.lineage)
 	for _, f := range p.lineage {
 		if version := f.keyed[name]; version != "" {
+			m.steps += len(version) / stepBytes
 			return p.fill(version)
 		}
 	}
 	for _, f := range p.lineage {
-		m.steps += len(f.imports)
 		for _, i := range f.imports {
+			m.steps += 1 + len(i.group+i.artifact+i.version)/stepBytes
 			bom := m.imported(p.fill(i.group)+":"+p.fill(i.artifact), p.fill(i.version))
 			if bom == nil {
 				continue
@@ -157,7 +160,7 @@ func (p *pomFile) name() string {
 // mayBe reports whether the file may be of a version; versions with properties that are not
 // known may be any.
 func (p *pomFile) mayBe(version string) bool {
-	own := p.fill(p.properties["project.version"])
+	own := p.value(0, "project.version")
 	return own == version || own == "" || version == "" || strings.Contains(own+version, "${")
 }
 
@@ -183,23 +186,45 @@ func (p *pomFile) property(name string) (value string, ok bool) {
 
 var pomProperty = regexp.MustCompile(`\$\{([^${}]+)\}`)
 
-// fill puts properties in, also in the values of properties, a few levels
-// deep and to a bounded length.
-func (p *pomFile) fill(s string) string {
+// fill replaces references to properties by their values. A text that would grow beyond
+// maxMavenText stays as it is.
+func (p *pomFile) fill(s string) string { return p.fillAt(0, s) }
+
+func (p *pomFile) fillAt(depth int, s string) string {
 	if !strings.Contains(s, "${") {
 		return s
 	}
-	for range 5 {
-		filled := pomProperty.ReplaceAllStringFunc(s, func(reference string) string {
-			if value, ok := p.property(reference[2 : len(reference)-1]); ok {
-				return value
-			}
-			return reference
-		})
-		if filled == s || len(filled) > read.MaxName {
-			return read.Cut(filled, read.MaxName)
+	length := 0
+	filled := pomProperty.ReplaceAllStringFunc(s, func(reference string) string {
+		if length > maxMavenText {
+			return ""
 		}
-		s = filled
+		value := p.value(depth, reference[2:len(reference)-1])
+		length += len(value)
+		return value
+	})
+	if length > maxMavenText || len(filled) > maxMavenText {
+		return s
 	}
-	return s
+	return filled
+}
+
+// value returns the value of a property with the properties in it replaced, or a reference
+// to the property where it has none. Each is computed once: values may multiply.
+func (p *pomFile) value(depth int, name string) string {
+	if value, ok := p.values[name]; ok {
+		return value
+	}
+	reference := "${" + name + "}"
+	value, ok := p.property(name)
+	if !ok || depth >= maxMavenDepth || len(p.values) >= maxMavenValues {
+		return reference
+	}
+	if p.values == nil {
+		p.values = map[string]string{}
+	}
+	p.values[name] = reference // within itself
+	value = p.fillAt(depth+1, value)
+	p.values[name] = value
+	return value
 }

@@ -2,6 +2,7 @@ package lockfile_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -91,5 +92,38 @@ func TestMavenFilesReferToEachOther(t *testing.T) {
 		if got := readPOMs(t, c.files, "m0/pom.xml"); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// TestMavenPropertiesOfProperties resolves values that grow with each property in them, and
+// measures the work by the memory that is allocated, which a value of 1 KiB bounds.
+func TestMavenPropertiesOfProperties(t *testing.T) {
+	const packages = 1000
+	var properties, wanted strings.Builder
+	for i := range 10 {
+		fmt.Fprintf(&properties, "<p%d>%s</p%d>", i, strings.Repeat(fmt.Sprintf("${p%d}", i+1), 150), i)
+	}
+	for i := range packages {
+		fmt.Fprintf(&wanted, "<dependency><groupId>${p0}</groupId><artifactId>a%d</artifactId><version>${p0}</version></dependency>", i)
+	}
+	for _, last := range []string{"", "<p10>x</p10>", "<p10></p10>", "<p10>${p0}</p10>"} {
+		files := map[string]string{"m0/pom.xml": "<properties>" + properties.String() + last + "</properties><dependencies>" + wanted.String() + "</dependencies>"}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if got := readPOMs(t, files, "m0/pom.xml"); len(got) != 0 && last != "<p10></p10>" {
+			t.Errorf("%q: %d packages have a version", last, len(got))
+		}
+		runtime.ReadMemStats(&after)
+		if used := (after.TotalAlloc - before.TotalAlloc) >> 10; used > 32*packages {
+			t.Errorf("%q: %d KiB for %d packages", last, used, packages)
+		}
+	}
+	own := map[string]string{"m0/pom.xml": `<properties><a>1</a><b>${a}.${a}</b><c>${b}-${no}</c><d>${e}</d><e>${d}</e></properties><dependencies>` + strings.Join([]string{
+		`<dependency><groupId>g</groupId><artifactId>x</artifactId><version>${b}</version></dependency>`,
+		`<dependency><groupId>g</groupId><artifactId>y</artifactId><version>${c}</version></dependency>`,
+		`<dependency><groupId>g</groupId><artifactId>z</artifactId><version>${d}</version></dependency>`,
+	}, "") + "</dependencies>"}
+	if got := readPOMs(t, own, "m0/pom.xml"); !slices.Equal(got, []string{"g:x 1.1"}) {
+		t.Errorf("%q", got)
 	}
 }
