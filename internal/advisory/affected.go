@@ -77,8 +77,8 @@ func (r Range) spans(place placer) (out []span) {
 }
 
 // steps returns the events in the order of their versions, and at the same version what
-// closes before introductions, unless the two are written as a pair, and the place of the highest limit. The
-// version 0 comes before all.
+// closes before introductions, unless the two are written as a pair, and the place of the
+// highest limit. The version 0 comes before all, and * before all others.
 func (r Range) steps(place placer) (steps []step, end int, ok bool) {
 	limits, limited := 0, false
 	var previous step // as written
@@ -103,7 +103,10 @@ func (r Range) steps(place placer) (steps []step, end int, ok bool) {
 		case e.LastAffected != "" && ok:
 			s.from = at + 1
 		}
-		if v == "0" {
+		switch {
+		case v == "0":
+			s.order = -2
+		case !ok:
 			s.order = -1
 		}
 		s.rank = rank(s.opens, previous.opens && previous.order == s.order)

@@ -60,12 +60,16 @@ func (m model) sorted(r Range) (events []Event, limits []string, ok bool) {
 			return nil, nil, false
 		}
 	}
-	ranks := map[Event]int{} // equal events have their last rank
+	type ranked struct {
+		Event
+		rank int
+	}
+	list := make([]ranked, len(events))
 	for i, e := range events {
 		pair := i > 0 && events[i-1].Introduced != "" && m.tied(events[i-1].version(), e.version())
-		ranks[e] = rank(e.Introduced != "", pair)
+		list[i] = ranked{e, rank(e.Introduced != "", pair)}
 	}
-	slices.SortStableFunc(events, func(a, b Event) int {
+	slices.SortStableFunc(list, func(a, b ranked) int {
 		x, y := a.version(), b.version()
 		switch {
 		case x == "0" && y != "0":
@@ -77,13 +81,16 @@ func (m model) sorted(r Range) (events []Event, limits []string, ok bool) {
 				return sign
 			}
 		}
-		return cmp.Compare(ranks[a], ranks[b])
+		return cmp.Compare(a.rank, b.rank)
 	})
+	for i, e := range list {
+		events[i] = e.Event
+	}
 	return events, limits, true
 }
 
 func (m model) tied(a, b string) bool {
-	if a == "0" || b == "0" {
+	if a == b || a == "0" || b == "0" {
 		return a == b
 	}
 	return m.order.IsVersion(a) && m.order.IsVersion(b) && m.order.Compare(a, b) == 0
