@@ -36,11 +36,11 @@ func TestLockfilesAreBounded(t *testing.T) {
 		file, text string
 		status     int
 	}{
-		"requirements": {"requirements.txt", manyLines("a#==1\n", 100_000), http.StatusRequestEntityTooLarge},
-		"npm":          {"package-lock.json", npm(short, 100_000), http.StatusRequestEntityTooLarge},
-		"yarn":         {"yarn.lock", "# yarn lockfile v1\n\n" + manyLines("a#@1:\n  version \"1\"\n\n", 100_000), http.StatusRequestEntityTooLarge},
-		"pnpm":         {"pnpm-lock.yaml", "lockfileVersion: '6.0'\npackages:\n" + manyLines("  /a#@1.0.0: {dev: false}\n", 100_000), http.StatusRequestEntityTooLarge},
-		"Go":           {"go.mod", "module x\ngo 1.21\nrequire (\n" + manyLines("a.b/c# v1.0.0\n", 100_000) + ")\n", http.StatusRequestEntityTooLarge},
+		"requirements": {"requirements.txt", manyLines("a#==1\n", 40_000), http.StatusRequestEntityTooLarge},
+		"npm":          {"package-lock.json", npm(short, 40_000), http.StatusRequestEntityTooLarge},
+		"yarn":         {"yarn.lock", "# yarn lockfile v1\n\n" + manyLines("a#@1:\n  version \"1\"\n\n", 40_000), http.StatusRequestEntityTooLarge},
+		"pnpm":         {"pnpm-lock.yaml", "lockfileVersion: '6.0'\npackages:\n" + manyLines("  /a#@1.0.0: {dev: false}\n", 40_000), http.StatusRequestEntityTooLarge},
+		"Go":           {"go.mod", "module x\ngo 1.21\nrequire (\n" + manyLines("a.b/c# v1.0.0\n", 40_000) + ")\n", http.StatusRequestEntityTooLarge},
 		"npm as it is": {"package-lock.json", npm(`,"node_modules/a#":{"version":"1.0.#","license":"MIT"}`, 30_000), http.StatusOK},
 	} {
 		project := "acme/" + strings.ReplaceAll(name, " ", "-")

@@ -140,7 +140,7 @@ func anyFilter(projects map[int64]string) *rapid.Generator[redoubt.DependencyFil
 		for range rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "packages") {
 			p := redoubt.PackageFilter{
 				Name: rapid.SampledFrom(append(worldNames, "many")).Draw(t, "package"), ExactName: rapid.Bool().Draw(t, "exact"),
-				Version: sometimes(t, "exact version", "1.10.0"), Lower: sometimes(t, "lower", "1.2.0", "2.0.0-rc.1", "latest"),
+				Version: sometimes(t, "exact version", "1.10.0"), Lower: sometimes(t, "lower", "1.2.0", "2.0.0-rc.1", "10"),
 			}
 			if upper := sometimes(t, "upper", "2.0.0", "3.7.0"); upper != "" {
 				p.Upper = "<" + upper
