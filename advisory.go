@@ -3,6 +3,7 @@ package redoubt
 import (
 	"cmp"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -149,7 +150,7 @@ type HeldDependency struct {
 
 // AdvisorySource is where advisories came from, and how old they are.
 type AdvisorySource struct {
-	Location     string // an address, or a file or folder
+	Location     string // an address, or a file or folder; stored ones are as Shown
 	Kind         string // osv, epss or kev
 	ETag         string
 	LastModified string
@@ -161,12 +162,21 @@ type AdvisorySource struct {
 	Error        string // of the last try; empty when it went well
 }
 
-// Shown is the location as people may see it: an address without user, password,
-// query and fragment, which may hold what opens the feed.
+// addressScheme is the beginning of an address of a source, with or without a password.
+var addressScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+
+// IsAddress reports whether the location is an address, not a file or folder.
+func (s AdvisorySource) IsAddress() bool { return addressScheme.MatchString(s.Location) }
+
+// Shown returns the location without credentials: an address without user, password,
+// query and fragment.
 func (s AdvisorySource) Shown() string {
+	if !s.IsAddress() {
+		return s.Location
+	}
 	u, err := url.Parse(s.Location)
-	if err != nil || u.Host == "" {
-		return s.Location // a file or folder
+	if err != nil {
+		return addressScheme.FindString(s.Location) + "(invalid address)"
 	}
 	u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
 	return u.String()

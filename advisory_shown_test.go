@@ -13,6 +13,9 @@ func TestAddressesOfAdvisoriesAreShownWithoutWhatOpensThem(t *testing.T) {
 		"https://feeds.example/a%20b":                           "https://feeds.example/a%20b",
 		"/var/lib/osv?x":                                        "/var/lib/osv?x",
 		"osv/npm.zip":                                           "osv/npm.zip",
+		"http://user:pa%zz@feeds.example/x?sig=abc":             "http://(invalid address)",
+		"https://user:pass@/x?sig=abc":                          "https:///x",
+		"HTTPS://user:pass@feeds.example/x":                     "https://feeds.example/x",
 	} {
 		if got := (redoubt.AdvisorySource{Location: location}).Shown(); got != want {
 			t.Errorf("%s is shown as %s, want %s", location, got, want)

@@ -30,7 +30,8 @@ const (
 // from a download that broke off is gone on with, if it is still of the same.
 type download struct {
 	*updater
-	source *redoubt.AdvisorySource
+	source  *redoubt.AdvisorySource
+	address string // with its credentials, which the source does not have
 }
 
 // fetcher waits for headers, not for bodies: they may be long.
@@ -41,12 +42,12 @@ func (d *download) run(ctx context.Context) (file string, unchanged bool, err er
 	if err := os.MkdirAll(d.cache, 0o700); err != nil {
 		return "", false, err
 	}
-	sum := sha256.Sum256([]byte(d.source.Location))
+	sum := sha256.Sum256([]byte(d.address))
 	file = filepath.Join(d.cache, hex.EncodeToString(sum[:8]))
 	part, tag := file+".part", file+".etag"
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.source.Location, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.address, nil)
 	if err != nil {
 		return "", false, err
 	}
@@ -85,7 +86,7 @@ func (d *download) prepareRequest(req *http.Request, part, tag string) int64 {
 		req.Header.Set("If-Range", string(etag))
 		return info.Size()
 	}
-	if d.force || d.source.LoadedAt.IsZero() {
+	if d.force || d.source.LoadedAt.IsZero() || req.URL.RawQuery != "" { // another query may be another feed
 		return 0
 	}
 	if d.source.ETag != "" {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -104,11 +103,21 @@ const (
 	claimFor = 15 * time.Minute
 )
 
+// claimOf names the work of loading sources: other sources are other work. The database
+// stores the name, so no credentials are part of it.
+func claimOf(from []string) string {
+	sum := sha256.New()
+	for _, location := range from {
+		fmt.Fprintln(sum, redoubt.AdvisorySource{Location: location}.Shown())
+	}
+	return fmt.Sprintf("advisories %x", sum.Sum(nil))
+}
+
 // updateAdvisories loads what the publishers give out, now and then again, on one of the servers that are told to. What
 // fails is tried again the next time; the old advisories stay.
 func (s *service) updateAdvisories(ctx context.Context, a *app) {
 	from := defaultSources(s.config.AdvisoriesArchives, s.config.AdvisoriesEcosystems, s.config.AdvisoriesScores)
-	name := fmt.Sprintf("advisories %x", sha256.Sum256([]byte(strings.Join(from, "\n")))) // other sources are other work
+	name := claimOf(from)
 	tick := time.NewTicker(min(s.config.AdvisoriesEvery, claimEvery))
 	defer tick.Stop()
 	for {
@@ -183,15 +192,10 @@ func (c advisoryCollector) collectSources(ctx context.Context, ch chan<- prometh
 	if err != nil {
 		return err
 	}
-	shown := map[string]int{} // feeds that only their query tells apart are one name, which a series may have once
 	for _, s := range sources {
-		name := s.Shown()
-		if shown[name]++; shown[name] > 1 {
-			name += fmt.Sprintf(" (%d)", shown[name])
-		}
 		if at := later(s.CheckedAt, s.LoadedAt); !at.IsZero() {
-			ch <- prometheus.MustNewConstMetric(advisoryAge, prometheus.GaugeValue, c.clock().Sub(at).Seconds(), s.Kind, name)
-			ch <- prometheus.MustNewConstMetric(advisoryRecords, prometheus.GaugeValue, float64(s.Records), s.Kind, name)
+			ch <- prometheus.MustNewConstMetric(advisoryAge, prometheus.GaugeValue, c.clock().Sub(at).Seconds(), s.Kind, s.Shown())
+			ch <- prometheus.MustNewConstMetric(advisoryRecords, prometheus.GaugeValue, float64(s.Records), s.Kind, s.Shown())
 		}
 	}
 	return nil

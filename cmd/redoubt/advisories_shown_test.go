@@ -53,3 +53,36 @@ func TestWhatOpensAFeedIsNotShown(t *testing.T) {
 		}
 	}
 }
+
+// TestAFeedWithASignatureIsLoadedInFull loads two feeds that differ in their query alone:
+// the second is not taken for the first one unchanged. A redirect to a signed address that
+// fails shows no signature.
+func TestAFeedWithASignatureIsLoadedInFull(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/moved.json" {
+			http.Redirect(w, r, strings.Replace(gone.URL, "://", "://other:hidden@", 1)+"/there.json?sig=s1gned", http.StatusFound)
+			return
+		}
+		w.Header().Set("ETag", `"same"`)
+		if r.Header.Get("If-None-Match") != "" {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		fmt.Fprint(w, osvRecord(r.URL.Query().Get("id"), "a", "1.0.0"))
+	}))
+	defer h.Close()
+	c := advisoriesUpdateCmd{From: []string{h.URL + "/record.json?id=A-1", h.URL + "/record.json?id=A-2"}}
+	c.Data = t.TempDir()
+	if out, err := c.output(t); err != nil || strings.Count(out, "1 records, 1 new") != 2 {
+		t.Errorf("%s %v", out, err)
+	}
+	c.From = []string{h.URL + "/moved.json", "HTTP://reader:opensesame@" + strings.TrimPrefix(gone.URL, "http://") + "/x", "ftp://reader:opensesame@osv.example/x?sig=s1gned"}
+	out, err := c.output(t)
+	for _, secret := range []string{"hidden", "s1gned", "opensesame"} {
+		if err == nil || strings.Contains(out+err.Error(), secret) {
+			t.Errorf("%s is shown: %s %v", secret, out, err)
+		}
+	}
+}

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -124,12 +124,14 @@ type shownError struct {
 func (e shownError) Unwrap() error { return e.error }
 
 func (e shownError) Error() string {
-	text := e.error.Error()
-	if failed, is := errors.AsType[*url.Error](e.error); is {
-		text = strings.ReplaceAll(text, failed.URL, e.of.Shown()) // it starred the password and kept the rest
-	}
-	return strings.ReplaceAll(text, e.of.Location, e.of.Shown())
+	text := strings.ReplaceAll(e.error.Error(), e.of.Location, e.of.Shown())
+	return addressInText.ReplaceAllStringFunc(text, func(address string) string {
+		return redoubt.AdvisorySource{Location: address}.Shown() // also of a redirect
+	})
 }
+
+// addressInText matches the addresses in a text.
+var addressInText = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"]+[^\s":.,;]`)
 
 // all loads the sources one after the other and publishes what they brought.
 func (u *updater) all(ctx context.Context, from []string, told func(redoubt.AdvisorySource, advisory.LoadResult, bool)) error {
@@ -167,7 +169,7 @@ func (u *updater) note(ctx context.Context, s redoubt.AdvisorySource, done advis
 
 // one loads a source. What was loaded before and has not changed is left.
 func (u *updater) one(ctx context.Context, location string) (s redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool, err error) {
-	isURL := strings.HasPrefix(location, "https://") || strings.HasPrefix(location, "http://")
+	isURL := redoubt.AdvisorySource{Location: location}.IsAddress()
 	if !isURL {
 		if location, err = filepath.Abs(location); err != nil {
 			return s, done, false, err
@@ -178,7 +180,7 @@ func (u *updater) one(ctx context.Context, location string) (s redoubt.AdvisoryS
 	}
 	file := location
 	if isURL {
-		d := download{updater: u, source: &s}
+		d := download{updater: u, source: &s, address: location}
 		if file, unchanged, err = d.run(ctx); err != nil || unchanged {
 			if s.CheckedAt = u.clock(); err != nil {
 				s.CheckedAt = time.Time{}

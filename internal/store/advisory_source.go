@@ -13,9 +13,10 @@ func scanSource(r row) (s redoubt.AdvisorySource, err error) {
 		&s.Records, &s.Refused, &s.Error)
 }
 
-// AdvisorySource returns what is known of a source; of one that never was, its
-// location alone.
+// AdvisorySource returns the stored source of a location, or one without a state. Addresses
+// that differ only in user info, query or fragment are one source.
 func (s *Store) AdvisorySource(ctx context.Context, location string) (redoubt.AdvisorySource, error) {
+	location = redoubt.AdvisorySource{Location: location}.Shown()
 	out := redoubt.AdvisorySource{Location: location}
 	err := s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		list, err := many(ctx, q, scanSource, `SELECT `+sourceColumns+` FROM advisory_source WHERE location = $1`, location)
@@ -27,11 +28,12 @@ func (s *Store) AdvisorySource(ctx context.Context, location string) (redoubt.Ad
 	return out, err
 }
 
-// PutAdvisorySource notes how a source was found, in place of what was known.
+// PutAdvisorySource stores the state of a source and replaces the one before. The credentials
+// of an address (user info, query) are not stored.
 func (s *Store) PutAdvisorySource(ctx context.Context, source redoubt.AdvisorySource) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		return q.insertGlobal(ctx, `advisory_source (`+sourceColumns+`)`, [][]any{{
-			source.Location, source.Kind, source.ETag, source.LastModified, source.CheckedAt, source.LoadedAt, source.NewestAt,
+			source.Shown(), source.Kind, source.ETag, source.LastModified, source.CheckedAt, source.LoadedAt, source.NewestAt,
 			source.Records, source.Refused, source.Error,
 		}}, `ON CONFLICT (location) DO UPDATE SET `+excluded(sourceColumns, "location"))
 	})

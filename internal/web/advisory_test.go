@@ -153,6 +153,25 @@ func TestStaleAdvisoriesAreWarnedAbout(t *testing.T) {
 	says(t, s.page("/advisories"), "no route to host", "Stale")
 }
 
+// TestSourcesAreListedWithoutCredentials stores a source whose address has a password and
+// a signature, and looks for both on the pages that list sources.
+func TestSourcesAreListedWithoutCredentials(t *testing.T) {
+	s := advisedSite(t)
+	source := redoubt.AdvisorySource{Location: "https://reader:opensesame@osv.example/npm/all.zip?sig=s1gned#frag", Kind: "osv", LoadedAt: s.clock.Now(), Error: "gone"}
+	if err := s.store.PutAdvisorySource(t.Context(), source); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/advisories", "/advisories/CVE-2021-23337", "/overview"} {
+		page := s.page(path)
+		for _, secret := range []string{"reader", "opensesame", "s1gned"} {
+			if strings.Contains(page, secret) {
+				t.Errorf("%s shows %q", path, secret)
+			}
+		}
+	}
+	says(t, s.page("/advisories"), `title="https://osv.example/npm/all.zip"`)
+}
+
 // What is open on another branch only is counted, filtered by and found.
 func TestWhatIsOpenOnOtherBranchesOnlyIsTold(t *testing.T) {
 	s := advisedSite(t)
