@@ -38,6 +38,7 @@ type Caller struct {
 	Token      redoubt.Token
 	Deployment redoubt.Deployment
 	Role       redoubt.Role // of the user who made the token; none where no user did
+	Audience   string       // the resource that an OAuth access token is for; empty for other tokens
 	// Person is who acts at the pages, without a token; zero where a token does.
 	Person redoubt.Actor
 	// SignedIn tells whether the person still is, and may what they might: an upload can
@@ -123,6 +124,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Caller
 		if found, err = a.look(ctx, deploymentID, sum); err != nil {
 			return Caller{}, err
 		}
+		found.Audience = audienceOf(secret)
 		a.known.put(sum, found, now)
 	}
 	if !found.Token.Active(now) || !found.Has(redoubt.RoleViewer) {

@@ -11,6 +11,8 @@ import (
 	"hash/crc32"
 	"strconv"
 	"strings"
+
+	"github.com/go-jose/go-jose/v4/jwt"
 )
 
 // prefix marks a token of ours, for people and for secret scanners.
@@ -76,21 +78,45 @@ func ParseSecret(text string) (deploymentID int64, sum []byte, err error) {
 // maxJWT bounds the access tokens of OAuth clients, in bytes.
 const maxJWT = 8192
 
-// parseJWT reads the deployment of an access token that an OAuth client was given.
-// Its signature is for others: here it is known by its hash, as any other token,
-// and its random id makes it as hard to guess.
+// accessClaims are the claims of an access token that the server reads itself.
+type accessClaims struct {
+	Deployment int64        `json:"dep"`
+	Audience   jwt.Audience `json:"aud"`
+}
+
+// parseJWT returns the deployment of an access token of an OAuth client, and its hash. The
+// signature is for others: the server finds the token by its hash.
 func parseJWT(text string) (deploymentID int64, sum []byte, err error) {
-	if len(text) > maxJWT {
-		return 0, nil, errMalformed
-	}
-	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(text, ".")[1])
-	var claims struct {
-		Deployment int64 `json:"dep"`
-	}
-	if err != nil || json.Unmarshal(payload, &claims) != nil || claims.Deployment <= 0 {
+	claims, err := readClaims(text)
+	if err != nil || claims.Deployment <= 0 {
 		return 0, nil, errMalformed
 	}
 	return claims.Deployment, hash(text), nil
+}
+
+func readClaims(text string) (claims accessClaims, err error) {
+	parts := strings.Split(text, ".")
+	if len(text) > maxJWT || len(parts) != 3 {
+		return claims, errMalformed
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err == nil {
+		err = json.Unmarshal(payload, &claims)
+	}
+	return claims, err
+}
+
+// audienceOf returns the resource that a token is for; empty for tokens of other kinds. An
+// access token without exactly one audience is for no resource.
+func audienceOf(text string) string {
+	claims, err := readClaims(text)
+	switch {
+	case strings.Count(text, ".") != 2:
+		return ""
+	case err != nil || len(claims.Audience) != 1:
+		return "none"
+	}
+	return claims.Audience[0]
 }
 
 func random(n int) string {

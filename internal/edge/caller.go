@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"context"
 	"errors"
 	"math"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/auth/oauth"
 )
 
 // Bearer is the token that a request carries as a bearer; empty for none.
@@ -73,6 +75,9 @@ func NewCallers(tokens *auth.Authenticator, rate float64, burst int, clock func(
 // counted there, and a request without any tried nothing.
 func (c *Callers) Find(h http.Header, r *http.Request, token string) (auth.Caller, error) {
 	caller, err := c.tokens.Authenticate(r.Context(), token)
+	if err == nil && caller.Audience != "" && !oauth.Opens(caller.Audience, OriginOf(r).Base, addressed(r)) {
+		caller, err = auth.Caller{}, auth.ErrUnauthenticated
+	}
 	if errors.Is(err, auth.ErrUnauthenticated) && token != "" {
 		if g := c.failed.Allow(redoubt.Network(OriginOf(r).Address)); !g.OK {
 			err = errors.Join(Busy(g, "Too many requests from this address bring a token that is not valid. Check the token."), err)
@@ -89,4 +94,20 @@ func (c *Callers) Find(h http.Header, r *http.Request, token string) (auth.Calle
 		return caller, Busy(g, "This token sends too many requests.")
 	}
 	return caller, nil
+}
+
+type addressedKey struct{}
+
+// WithAddressed stores the path that a client addressed in the context of the requests that
+// the server sends to itself for that client.
+func WithAddressed(ctx context.Context, path string) context.Context {
+	return context.WithValue(ctx, addressedKey{}, path)
+}
+
+// addressed returns the path that the client of a request addressed.
+func addressed(r *http.Request) string {
+	if path, ok := r.Context().Value(addressedKey{}).(string); ok {
+		return path
+	}
+	return r.URL.Path
 }

@@ -18,11 +18,12 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/auth/oauth"
 	"github.com/redoubt/redoubt/internal/edge"
 )
 
 // Path is where the server answers assistants.
-const Path = "/mcp"
+const Path = oauth.AssistantPath
 
 // maxRequest bounds what an assistant may send at once, in bytes.
 const maxRequest = 1 << 20
@@ -168,7 +169,7 @@ var passedOn = []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Prot
 
 // RoundTrip implements http.RoundTripper.
 func (t inside) RoundTrip(r *http.Request) (*http.Response, error) {
-	in := r.Clone(r.Context())
+	in := r.Clone(edge.WithAddressed(r.Context(), Path))
 	in.Host, in.RemoteAddr, in.TLS, in.RequestURI = t.from.Host, t.from.RemoteAddr, t.from.TLS, r.URL.RequestURI()
 	if in.Body == nil {
 		in.Body = http.NoBody

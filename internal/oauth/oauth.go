@@ -20,7 +20,6 @@ const (
 	below         = "/api/auth/oauth2"
 	metadata      = "/.well-known/oauth-authorization-server"
 	resourcePath  = "/.well-known/oauth-protected-resource"
-	protected     = "/mcp"
 	AuthorizePath = "/orgs/-/authorize" // a page
 	DevicePath    = "/device"           // a page
 )
@@ -71,8 +70,8 @@ func (s *Server) Routes() []edge.Mounted {
 	return []edge.Mounted{
 		anyone(http.MethodGet, metadata, s.describe),
 		anyone(http.MethodGet, below+metadata, s.describe),
-		anyone(http.MethodGet, resourcePath, s.describeResource),
-		anyone(http.MethodGet, resourcePath+protected, s.describeResource),
+		anyone(http.MethodGet, resourcePath, s.describeResource("")),
+		anyone(http.MethodGet, resourcePath+core.AssistantPath, s.describeResource(core.AssistantPath)),
 		anyone(http.MethodGet, below+"/jwks", s.keySet),
 		anyone(http.MethodPost, below+"/register", s.register),
 		anyone(http.MethodPost, below+"/device_authorization", s.authorizeDevice),
@@ -84,7 +83,7 @@ func (s *Server) Routes() []edge.Mounted {
 
 // Challenge is what a request without a valid token is told: where to get one.
 func Challenge(r *http.Request) string {
-	return `Bearer realm="redoubt", resource_metadata="` + edge.OriginOf(r).Base + resourcePath + protected + `"`
+	return `Bearer realm="redoubt", resource_metadata="` + edge.OriginOf(r).Base + resourcePath + core.AssistantPath + `"`
 }
 
 // describe is the document of the authorization server (RFC 8414).
@@ -101,13 +100,15 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// describeResource says where tokens for /mcp come from (RFC 9728).
-func (s *Server) describeResource(w http.ResponseWriter, r *http.Request) error {
-	base := edge.OriginOf(r).Base
-	return reply(w, http.StatusOK, map[string]any{
-		"resource": base + protected, "authorization_servers": []string{base}, "scopes_supported": core.Scopes(), "bearer_methods_supported": []string{"header"},
-		"resource_name": "Redoubt",
-	})
+// describeResource returns the document of a resource (RFC 9728): the server, or its path.
+func (s *Server) describeResource(path string) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		base := edge.OriginOf(r).Base
+		return reply(w, http.StatusOK, map[string]any{
+			"resource": base + path, "authorization_servers": []string{base}, "scopes_supported": core.Scopes(), "bearer_methods_supported": []string{"header"},
+			"resource_name": "Redoubt",
+		})
+	}
 }
 
 // keySet is the public keys of access tokens.

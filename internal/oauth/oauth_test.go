@@ -140,7 +140,7 @@ func (w *world) checkSigned(access string) {
 		jwt.Claims
 		Scope string `json:"scope"`
 	}
-	if err := parsed.Claims(set.Keys[0].Key, &claims); err != nil || claims.Issuer != w.url || !claims.Audience.Contains(w.url+"/mcp") || claims.Scope != "read write" {
+	if err := parsed.Claims(set.Keys[0].Key, &claims); err != nil || claims.Issuer != w.url || !claims.Audience.Contains(w.url) || claims.Scope != "read write" {
 		w.Errorf("%+v, %v", claims, err)
 	}
 	if published := w.fetch("/api/auth/oauth2/jwks"); !strings.Contains(published.text, set.Keys[0].KeyID) || strings.Contains(published.text, `"d"`) {
@@ -195,7 +195,7 @@ func TestACodeIsForOneClientOnce(t *testing.T) {
 		"another redirect":  {"redirect_uri": {"http://127.0.0.1:7777/other"}},
 		"another port":      {"redirect_uri": {"http://127.0.0.1:7778/callback"}},
 		"no redirect":       {"redirect_uri": {""}},
-		"another resource":  {"resource": {"https://evil.example/mcp"}},
+		"another resource":  {"resource": {w.url + "/mcp"}},
 		"mixed deployments": {},
 	} {
 		code := w.allow("acme", "write", wish(client)).Get("code")

@@ -35,14 +35,15 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.Keys.Client(clientID, s.Clock()); err != nil {
 		return refuse(w, &core.Error{Code: "invalid_client", Text: err.Error()})
 	}
+	_, err := core.Resource(r.PostForm.Get("resource"), edge.OriginOf(r).Base)
 	var out *issued
-	var err error
-	switch r.PostForm.Get("grant_type") {
-	case "authorization_code":
+	switch grant := r.PostForm.Get("grant_type"); {
+	case err != nil:
+	case grant == "authorization_code":
 		out, err = s.exchange(r, clientID)
-	case "refresh_token":
+	case grant == "refresh_token":
 		out, err = s.renew(r, clientID)
-	case core.DeviceGrant:
+	case grant == core.DeviceGrant:
 		out, err = s.exchangeDevice(r, clientID)
 	default:
 		err = &core.Error{Code: "unsupported_grant_type", Text: "grant_type must be authorization_code, refresh_token or " + core.DeviceGrant}
@@ -95,11 +96,11 @@ func (s *Server) exchange(r *http.Request, clientID string) (out *issued, err er
 	})
 }
 
-// sameResource reports whether a client that names what the token is for names
-// what was approved.
+// sameResource reports whether the resource that a client names, if any, is the approved one.
 func sameResource(r *http.Request, g redoubt.OAuthGrant) bool {
 	named := r.PostForm.Get("resource")
-	return named == "" || named == g.Resource
+	resource, err := core.Resource(named, edge.OriginOf(r).Base)
+	return named == "" || err == nil && resource == g.Resource
 }
 
 // renew gives another token for a refresh token, and another refresh token. One
@@ -115,6 +116,9 @@ func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
 	}, func(ctx context.Context, tx *store.Tx, g redoubt.OAuthGrant) (*issued, error) {
 		if !bytes.Equal(g.ClientHash, core.Hash(clientID)) || !bytes.Equal(g.RefreshHash, core.Hash(text)) || !sameResource(r, g) {
 			return nil, tx.DropOAuthGrant(ctx, g)
+		}
+		if _, err := core.Resource(g.Resource, edge.OriginOf(r).Base); err != nil { // approved for another address of the server
+			return nil, err
 		}
 		before, err := tx.TokenByID(ctx, g.TokenID)
 		if err != nil {

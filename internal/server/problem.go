@@ -192,7 +192,11 @@ func (c *call) complete(p *problem) {
 		c.cause = p.cause
 	}
 	if p.Code == api.CodeUnauthenticated {
-		c.w.Header().Set("WWW-Authenticate", cmp.Or(c.challenge, `Bearer realm="redoubt"`))
+		challenge := cmp.Or(c.challenge, `Bearer realm="redoubt"`)
+		if edge.Bearer(c.r) != "" {
+			challenge += `, error="invalid_token"`
+		}
+		c.w.Header().Set("WWW-Authenticate", challenge)
 	}
 	if p.wait > 0 {
 		edge.RetryAfter(c.w.Header(), p.wait)

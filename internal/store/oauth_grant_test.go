@@ -266,3 +266,34 @@ func TestGrantsFromBeforeFindTheirPeople(t *testing.T) {
 		same(t, "whether there is a token, and whether it is ada's", got, []string{"false false", "true true"})
 	})
 }
+
+// TestProgramsKeepTheServerAsTheirResource migrates grants of the device flow, whose resource
+// was the default of an earlier version, and leaves those of other flows.
+func TestProgramsKeepTheServerAsTheirResource(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			config := storetest.Database(t, engine, storetest.NewClock())
+			s := storetest.Open(t, config)
+			d := newTenant(t, s)
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				program := redoubt.OAuthGrant{CodeHash: []byte("program"), ClientHash: []byte("c"), Resource: "https://redoubt.example/mcp"}
+				if err := tx.AddDeviceGrant(ctx, program); err != nil {
+					return err
+				}
+				return tx.AddOAuthGrant(ctx, redoubt.OAuthGrant{CodeHash: []byte("editor"), ClientHash: []byte("c"), RedirectURI: "http://127.0.0.1/", Resource: "https://redoubt.example/mcp"})
+			})
+			d.check(s.MigrateDown(t.Context(), 81))
+			d.check(s.Close())
+			d.s = storetest.Open(t, config)
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				for code, want := range map[string]string{"program": "https://redoubt.example", "editor": "https://redoubt.example/mcp"} {
+					g, err := tx.OAuthGrantByCode(ctx, []byte(code))
+					if err != nil || g.Resource != want {
+						t.Errorf("%s: %q %v", code, g.Resource, err)
+					}
+				}
+				return nil
+			})
+		})
+	}
+}

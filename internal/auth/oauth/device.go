@@ -39,23 +39,15 @@ func (k Keys) DeviceRequest(q url.Values, base string, now time.Time) (r Request
 	if r.Client, err = k.Client(q.Get("client_id"), now); err != nil {
 		return r, &Error{"invalid_client", err.Error()}
 	}
-	r.Resource = q.Get("resource")
-	switch {
-	case !r.Client.Device:
+	if !r.Client.Device {
 		return r, &Error{"unauthorized_client", "the client did not register for the device flow: grant_types must have " + DeviceGrant}
-	case !resourceFits(r.Resource, base):
-		return r, errResource
 	}
-	r.finish(q, base)
-	return r, nil
+	return r, r.finish(q, base)
 }
 
-var errResource = &Error{"invalid_target", "resource must be this server or a program on the person's own machine"}
-
-// finish fills in what all wishes say alike.
-func (r *Request) finish(q url.Values, base string) {
+// finish reads the parameters that both flows share.
+func (r *Request) finish(q url.Values, base string) (err error) {
 	r.Write = slices.Contains(strings.Fields(q.Get("scope")), ScopeWrite)
-	if r.Resource == "" {
-		r.Resource = base + "/mcp"
-	}
+	r.Resource, err = Resource(q.Get("resource"), base)
+	return err
 }

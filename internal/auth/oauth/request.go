@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"net/url"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -33,8 +32,8 @@ type Request struct {
 	RedirectURI string
 	State       string
 	Challenge   string
-	Resource    string
-	Write       bool // it asks to change things
+	Resource    string // canonical, as Resource returns it
+	Write       bool   // it asks to change things
 }
 
 // challenge is what S256 makes.
@@ -54,7 +53,7 @@ func (k Keys) Request(q url.Values, base string, now time.Time) (r Request, err 
 	if r.Client, err = k.Client(q.Get("client_id"), now); err != nil {
 		return r, err
 	}
-	r.RedirectURI, r.State, r.Challenge, r.Resource = q.Get("redirect_uri"), q.Get("state"), q.Get("code_challenge"), q.Get("resource")
+	r.RedirectURI, r.State, r.Challenge = q.Get("redirect_uri"), q.Get("state"), q.Get("code_challenge")
 	if !r.Client.Allows(r.RedirectURI) {
 		return r, &RedirectError{r.RedirectURI, "is none that the client registered"}
 	}
@@ -71,21 +70,8 @@ func (k Keys) Request(q url.Values, base string, now time.Time) (r Request, err 
 		return r, &Error{"unsupported_response_type", "response_type must be code"}
 	case q.Get("code_challenge_method") != "S256" || !challenge.MatchString(r.Challenge):
 		return r, &Error{"invalid_request", "code_challenge with code_challenge_method S256 is needed"}
-	case !resourceFits(r.Resource, base):
-		return r, errResource
 	}
-	r.finish(q, base)
-	return r, nil
-}
-
-// resourceFits reports whether a token may be for a resource (RFC 8707): this
-// server, or a program on the machine of the person, as a scanner's assistant.
-func resourceFits(resource, base string) bool {
-	if resource == "" || resource == base || strings.HasPrefix(resource, base+"/") {
-		return len(resource) <= maxRedirect
-	}
-	u, err := url.Parse(resource)
-	return err == nil && isLoopback(u) && len(resource) <= maxRedirect
+	return r, r.finish(q, base)
 }
 
 // Verified reports whether a verifier is the one that a challenge was made of.
