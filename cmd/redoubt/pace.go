@@ -29,8 +29,8 @@ func (p pace) handler(next http.Handler) http.Handler {
 		if r.Body != nil && r.Body != http.NoBody {
 			r = r.WithContext(r.Context())
 			body := &pacedBody{ReadCloser: r.Body, ctx: r.Context(), pace: p, control: control, started: p.clock()}
-			body.extend() // also for a body that nobody reads: the server waits for its end
-			defer context.AfterFunc(r.Context(), body.extend)()
+			body.allow(p.end(body.started, 0)) // also for a body that nobody reads: the server waits for its end
+			defer context.AfterFunc(r.Context(), body.giveUp)()
 			r.Body = body
 		}
 		next.ServeHTTP(&pacedWriter{ResponseWriter: w, pace: p, control: control}, r)
@@ -42,20 +42,24 @@ func (p pace) end(started time.Time, bytes int64) time.Time {
 	return started.Add(p.grace + time.Duration(bytes/p.second)*time.Second)
 }
 
-// pacedBody must come in at the pace, counted over all of it.
+// pacedBody limits the time that its reads wait for the client, over all of the body. The
+// time between two reads is the server's own.
 type pacedBody struct {
 	io.ReadCloser
 	ctx     context.Context //nolint:containedctx // of the request, whose body this is
 	pace    pace
 	control *http.ResponseController
 	started time.Time
-	read    int64
+	waited  time.Duration // in reads before
+	read    int64         // bytes
 }
 
 // Read reads until the body is over time, or the request.
 func (b *pacedBody) Read(p []byte) (int, error) {
-	b.extend()
+	from := b.pace.clock()
+	b.allow(b.pace.end(from.Add(-b.waited), b.read))
 	n, err := b.ReadCloser.Read(p)
+	b.waited += b.pace.clock().Sub(from)
 	b.read += int64(n)
 	if err != nil && !errors.Is(err, io.EOF) && b.ctx.Err() != nil {
 		return n, context.Cause(b.ctx) // which tells a server that stops from a client that is slow
@@ -66,14 +70,18 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *pacedBody) extend() {
+// allow sets the time at which reads of the connection fail.
+func (b *pacedBody) allow(until time.Time) {
 	if b.ctx.Err() == nil {
-		_ = b.control.SetReadDeadline(b.pace.end(b.started, b.read)) // not every connection has one
+		_ = b.control.SetReadDeadline(until) // not every connection has one
 	}
 	if b.ctx.Err() != nil { // maybe since a line ago
-		_ = b.control.SetReadDeadline(b.started) // which is past: who reads gives up
+		b.giveUp()
 	}
 }
+
+// giveUp ends a read that waits, and those after it.
+func (b *pacedBody) giveUp() { _ = b.control.SetReadDeadline(b.started) } // which is past
 
 // pacedWriter must be read from at the pace, counted from each write on.
 type pacedWriter struct {

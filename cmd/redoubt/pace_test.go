@@ -107,3 +107,55 @@ func outlast(t *testing.T, server string) {
 	fmt.Fprint(conn, "POST /silent HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc")
 	_, _ = io.Copy(io.Discard, conn) // ends with the connection, however that is told
 }
+
+// TestASlowServerIsNoSlowClient: a body that arrived is read to its end, however long the
+// server works between two reads.
+func TestASlowServerIsNoSlowClient(t *testing.T) {
+	conn := paced(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/silent" {
+			_, _ = io.Copy(io.Discard, r.Body)
+			return
+		}
+		piece := make([]byte, 1000)
+		for range 4 {
+			if _, err := io.ReadFull(r.Body, piece); err != nil {
+				t.Errorf("the body was cut off: %v", err)
+				return
+			}
+			outlast(t, r.Host)
+		}
+		if rest, err := io.ReadAll(r.Body); err != nil || len(rest) != 12000 {
+			t.Errorf("the rest: %d bytes, %v", len(rest), err)
+		}
+		fmt.Fprint(w, "done")
+	})
+	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Length: 16000\r\n\r\n%s", conn.RemoteAddr(), strings.Repeat("x", 16000))
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, _ := io.ReadAll(answer.Body); string(body) != "done" {
+		t.Errorf("%d %s", answer.StatusCode, body)
+	}
+}
+
+// TestASlowClientIsCutOffByItsOwnTime: pauses of the client add up, beside those of the server.
+func TestASlowClientIsCutOffByItsOwnTime(t *testing.T) {
+	done := make(chan error, 1)
+	conn := paced(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, err := io.Copy(io.Discard, r.Body)
+		done <- err
+	})
+	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
+	for {
+		select {
+		case err := <-done:
+			if err == nil {
+				t.Error("a body that dripped was read to its end")
+			}
+			return
+		case <-time.After(20 * time.Millisecond):
+			fmt.Fprint(conn, "x") // an error is that of a connection that was cut off
+		}
+	}
+}
