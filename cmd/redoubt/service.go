@@ -153,7 +153,7 @@ func (s *service) wire(a *app) error {
 		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}, replicaCollector{s.replica}), Pages: pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings, Connections: s.keeper, Notifier: s.notifier, ReadQuery: web.FindingQuery,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake,
-		PublicURL: s.config.PublicURL, TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
+		PublicURL: s.config.PublicURL, Listening: s.baseURL(), Names: s.hostNames(), TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})
 	return err
@@ -255,6 +255,17 @@ func (s *service) baseURL() string {
 		host = "localhost"
 	}
 	return s.config.Scheme() + "://" + net.JoinHostPort(host, port)
+}
+
+// hostNames returns the names of the server's machine that are known without --public-url.
+func (s *service) hostNames() (names []string) {
+	if host, _, err := net.SplitHostPort(s.config.Addr); err == nil && host != "" {
+		names = append(names, host)
+	}
+	if machine, err := os.Hostname(); err == nil {
+		names = append(names, machine)
+	}
+	return names
 }
 
 // addressSetting is how others reach the server that started last, for the

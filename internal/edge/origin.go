@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -14,8 +15,13 @@ type Trust struct {
 	// Proxies are the networks whose X-Forwarded headers count.
 	Proxies []netip.Prefix
 	// PublicURL is how others reach the server, without a slash at the end.
-	// Empty takes what each request asked for.
+	// Without it, the host of a request counts if it is the server's (see own).
 	PublicURL string
+	// Listening is the address that links start with where the host of a request is not
+	// the server's. Empty accepts every host.
+	Listening string
+	// Names are the host names of the server, beside localhost and addresses of numbers.
+	Names []string
 }
 
 // Origin is where a request came from, as its client would say.
@@ -37,7 +43,9 @@ func (t Trust) Origin(r *http.Request) Origin {
 	o := Origin{Secure: r.TLS != nil}
 	scheme, host := "http", r.Host
 	peer := peerOf(r.RemoteAddr)
+	own := t.own(r)
 	if t.isProxy(peer) {
+		own = true // a proxy passes on requests to the hosts that it was set up for
 		peer = t.client(peer, r.Header)
 		switch strings.ToLower(r.Header.Get("X-Forwarded-Proto")) {
 		case "http":
@@ -55,10 +63,29 @@ func (t Trust) Origin(r *http.Request) Origin {
 	if o.Secure {
 		scheme = "https"
 	}
-	if o.Base = t.PublicURL; o.Base == "" {
+	switch {
+	case t.PublicURL != "":
+		o.Base = t.PublicURL
+	case own || t.Listening == "":
 		o.Base = scheme + "://" + host
+	default:
+		o.Base = t.Listening
 	}
 	return o
+}
+
+// own reports whether the host of a request is the server's: an address of numbers, localhost,
+// one of Names, or the name that the client's TLS connection verifies. Anyone can send another.
+func (t Trust) own(r *http.Request) bool {
+	if !isHost(r.Host) {
+		return false
+	}
+	name := (&url.URL{Host: r.Host}).Hostname()
+	if _, err := netip.ParseAddr(name); err == nil || strings.EqualFold(name, "localhost") {
+		return true
+	}
+	verified := r.TLS != nil && strings.EqualFold(name, r.TLS.ServerName)
+	return verified || slices.ContainsFunc(t.Names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
 // client walks from a trusted proxy back to the first address that is none.

@@ -22,7 +22,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		started := s.Clock()
 		out := &recorder{ResponseWriter: w}
 		c := &call{server: s, requestID: requestID(r), path: r.URL.Path, route: "unmatched"}
-		origin := edge.Trust{Proxies: s.TrustedProxies, PublicURL: s.PublicURL}.Origin(r)
+		origin := edge.Trust{Proxies: s.TrustedProxies, PublicURL: s.PublicURL, Listening: s.Listening, Names: s.Names}.Origin(r)
 		c.base, c.secure = origin.Base, origin.Secure
 		header(w.Header(), c)
 		nameDialect(w.Header(), r)

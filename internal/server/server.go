@@ -37,9 +37,10 @@ type Config struct {
 	SigningKeys edge.SigningKeys
 	// SecretKey hashes secrets in imported reports (semantics §16).
 	SecretKey []byte
-	// PublicURL is how others reach the server, without a slash at the end.
-	// Empty takes what each request asked for.
+	// PublicURL, Listening and Names are those of edge.Trust.
 	PublicURL string
+	Listening string
+	Names     []string
 	// TrustedProxies are the networks whose X-Forwarded headers count.
 	TrustedProxies []netip.Prefix
 	Limits         Limits

@@ -135,6 +135,9 @@ func tokenState(t redoubt.Token, now time.Time) string {
 
 // base is the address of the server, as browsers know it.
 func (req *request) base() string {
+	if found := edge.OriginOf(req.r); found.Base != "" {
+		return found.Base
+	}
 	trust := edge.Trust{PublicURL: req.PublicURL}
 	if req.SignIn != nil {
 		trust.Proxies = req.SignIn.TrustedProxies
