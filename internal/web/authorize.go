@@ -64,13 +64,11 @@ func (req *request) tellFault(r oauth.Request, fault *oauth.Error) error {
 		return nil
 	}
 	v := authorizeView{Request: r, Host: u.Host, Fault: fault.Text, Back: req.clientAddress(r, answer)}
-	req.unsaved()
 	return req.show(http.StatusBadRequest, pageView{Template: "authorize", Title: "A program asks in a way that will not do", Section: "tokens", Data: v})
 }
 
 // sendBack leads the browser to the client with an answer.
 func (req *request) sendBack(r oauth.Request, answer url.Values) {
-	req.unsaved()
 	http.Redirect(req.w, req.r, req.clientAddress(r, answer), http.StatusSeeOther)
 }
 
@@ -110,7 +108,6 @@ func (req *request) askToAuthorize() error {
 	// The answer to the form leads to the client, which a browser takes for sending
 	// the form there.
 	req.w.Header().Set("Content-Security-Policy", strings.Replace(contentPolicy, "form-action 'self'", "form-action 'self' "+u.Scheme+"://"+u.Host, 1))
-	req.unsaved()
 	return req.show(http.StatusOK, pageView{Template: "authorize", Title: "A program asks to be let in", Section: "tokens", Data: v})
 }
 

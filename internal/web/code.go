@@ -87,7 +87,6 @@ func (req *request) askCode() error {
 }
 
 func (req *request) showCode(status int, half string, u redoubt.User, s codeView) (err error) {
-	req.unsaved()
 	s.Name = u.Name
 	if req.SignIn.Passkeys != nil {
 		if s.Passkey, err = req.SignIn.Passkeys.AskSecond(req.r.Context(), half, u); err != nil {

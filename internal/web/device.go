@@ -79,7 +79,6 @@ func (req *request) showDevice(status int, v deviceView) error {
 		next += "?code=" + url.QueryEscape(v.Request.Code)
 	}
 	v.Choose = choosePath + "?next=" + url.QueryEscape(next)
-	req.unsaved()
 	return req.show(status, pageView{Template: "device", Title: "A program asks to be let in", Section: "tokens", Data: v})
 }
 

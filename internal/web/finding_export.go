@@ -49,7 +49,6 @@ func exportFindings(t redoubt.IssueType) func(*request) error {
 		h := req.w.Header()
 		h.Set("Content-Type", f.MediaType())
 		h.Set("Content-Disposition", `attachment; filename="`+t.String()+"-"+f.FileName()+`"`)
-		h.Set("Cache-Control", "no-store")
 		if req.r.Method == http.MethodHead {
 			return nil
 		}

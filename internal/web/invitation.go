@@ -173,7 +173,6 @@ func (req *request) joining() (s joinView, who auth.SessionInfo, err error) {
 	if req.SignIn == nil {
 		return s, who, redoubt.ErrNotFound
 	}
-	req.unsaved()
 	s.Least, s.Here = auth.MinPassword, req.r.URL.Path
 	s.UserInvitation, err = req.Store.InvitationByCode(req.r.Context(), auth.CodeHash(req.r.PathValue("code")))
 	if errors.Is(err, redoubt.ErrNotFound) {

@@ -115,7 +115,6 @@ func (req *request) signInLink() error {
 	if req.SignIn == nil {
 		return redoubt.ErrNotFound
 	}
-	req.unsaved()
 	_, u, err := req.Store.Link(req.r.Context(), redoubt.LinkSignIn, auth.CodeHash(req.r.PathValue("code")))
 	if errors.Is(err, redoubt.ErrNotFound) {
 		return errLink
@@ -131,7 +130,6 @@ func (req *request) enterByLink() error {
 	if req.SignIn == nil {
 		return redoubt.ErrNotFound
 	}
-	req.unsaved()
 	l, _, err := req.Store.Link(req.r.Context(), redoubt.LinkSignIn, auth.CodeHash(req.r.PathValue("code")))
 	if err == nil {
 		var secret string
@@ -160,7 +158,6 @@ func (req *request) setupLink() (l redoubt.UserLink, u redoubt.User, err error) 
 	if req.SignIn == nil {
 		return l, u, redoubt.ErrNotFound
 	}
-	req.unsaved()
 	hash := auth.CodeHash(req.r.PathValue("code"))
 	for _, kind := range []redoubt.LinkKind{redoubt.LinkSetup, redoubt.LinkReset} {
 		l, u, err = req.Store.Link(req.r.Context(), kind, hash)

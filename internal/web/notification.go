@@ -96,7 +96,6 @@ func (req *request) addNotification() error {
 	}
 	if said, ok := sayable(err); ok {
 		f.Fault = said
-		req.unsaved()
 		return req.showNewNotification(http.StatusBadRequest, f)
 	}
 	if err != nil {
@@ -237,7 +236,6 @@ func (req *request) changeNotification() error {
 	})
 	if said, ok := sayable(err); ok {
 		f.Fault = said
-		req.unsaved()
 		return req.showNotification(http.StatusBadRequest, id, notificationView{Form: f})
 	}
 	if err != nil {

@@ -48,7 +48,6 @@ func (req *request) goToProvider() error {
 	if req.SignIn == nil || req.SignIn.Provider == nil {
 		return redoubt.ErrNotFound
 	}
-	req.unsaved()
 	next := safeNext(req.r.URL.Query().Get("next"))
 	again := req.r.URL.Query().Get("again") != ""
 	address, flow, err := req.SignIn.Provider.Start(req.r.Context(), req.base()+comeBack, again)
@@ -67,7 +66,6 @@ func (req *request) comeFromProvider() error {
 	if req.SignIn == nil || req.SignIn.Provider == nil {
 		return redoubt.ErrNotFound
 	}
-	req.unsaved()
 	var a away
 	if cookie, err := req.r.Cookie(req.SignIn.awayName(req.r)); err == nil {
 		if text, err := base64.RawURLEncoding.DecodeString(cookie.Value); err == nil {

@@ -53,7 +53,6 @@ func (req *request) showOnce(path string, id int64, secret string) {
 	}
 	sealed = once.Seal(nil, nil, append(sealed, secret...), req.onceScope(path, id))
 	req.setOnce(path, id, base64.RawURLEncoding.EncodeToString(sealed), int(onceFor.Seconds()))
-	req.unsaved()
 	req.redirect(req.to(path) + "?made=" + strconv.FormatInt(id, 10))
 }
 
@@ -71,7 +70,6 @@ func (req *request) shownOnce(path string) (id int64, secret string) {
 		return id, ""
 	}
 	req.setOnce(path, id, "", -1)
-	req.unsaved()
 	secret, err = req.unseal(cookie.Value, req.onceScope(path, id))
 	if err != nil {
 		return id, ""

@@ -67,7 +67,6 @@ func (req *request) startPasskey() error {
 }
 
 func (req *request) showPasskey(status int, me auth.SessionInfo, s passkeyView) (err error) {
-	req.unsaved()
 	s.Origin = req.SignIn.Passkeys.Origin()
 	if s.Ceremony, err = req.SignIn.Passkeys.Register(req.r.Context(), me); err != nil {
 		return err

@@ -175,7 +175,6 @@ func (req *request) refuseView(a askedView, id int64, err error) error {
 	if id != 0 {
 		q.Set(viewWord, decimal(id))
 	}
-	req.unsaved()
 	status := http.StatusBadRequest
 	if errors.Is(err, redoubt.ErrConflict) {
 		status = http.StatusConflict

@@ -128,7 +128,6 @@ func (req *request) startApp() error {
 }
 
 func (req *request) showApp(status int, s appView) (err error) {
-	req.unsaved()
 	if s.QR, err = newQRCode(s.Address); err != nil {
 		return err
 	}

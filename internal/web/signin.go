@@ -124,6 +124,3 @@ func safeNext(next string) string {
 	}
 	return next
 }
-
-// unsaved has no cache keep what is shown once.
-func (req *request) unsaved() { req.w.Header().Set("Cache-Control", "no-store") }

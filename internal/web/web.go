@@ -119,7 +119,7 @@ func (p *Pages) guard(next http.Handler) (http.Handler, error) {
 		h.Set("Content-Security-Policy", contentPolicy)
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Cache-Control", "private, no-cache")
+		h.Set("Cache-Control", "no-store") // all but the assets, which say so themselves
 		inner.ServeHTTP(w, r)
 	}), nil
 }
