@@ -332,12 +332,14 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 	for _, uri := range []string{
 		"http://evil.example/cb", "javascript:alert(1)", "custom://cb", "https://", "https://a@b/", "https://a/#x", "http://127.0.0.1.evil.example/", "http://[::2]/",
 		"https://a/\r\nX: y", "https://a/;script-src", "", "/cb", "https://" + strings.Repeat("a", 600),
+		"https://*/cb", "https://*.example/cb", "https://a..example/cb", "https://.example/cb", "https://a_b!c/cb", "https://a'b/cb", "https://%2A/cb", "https://a%20b.example/", "https://a.example:*/cb",
+		"https://:443/cb", "https://-a.example/cb", "https://a-.example/cb", "https://" + strings.Repeat("a", 64) + ".example/", "https://" + strings.Repeat("a.", 127) + "example/", "https://[::1%25eth0]/",
 	} {
 		if c, err := keys.Register("x", []string{uri}, false, time.Now()); err == nil {
 			t.Errorf("%q is registered: %+v", uri, c)
 		}
 	}
-	for _, uri := range []string{"https://a.example/cb?x=y", "http://127.0.0.1/cb", "http://[::1]:80/cb", "http://localhost:1/"} {
+	for _, uri := range []string{"https://a.example/cb?x=y", "http://127.0.0.1/cb", "http://[::1]:80/cb", "http://localhost:1/", "https://xn--bcher-kva.example./cb", "https://build_1.corp.example:8443/", "https://192.0.2.7/", "https://[2001:db8::7]:8443/", "https://a/"} {
 		if _, err := keys.Register("x", []string{uri}, false, time.Now()); err != nil {
 			t.Errorf("%q: %v", uri, err)
 		}

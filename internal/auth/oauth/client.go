@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -124,10 +125,24 @@ func checkRedirect(uri string) error {
 		return fault("has characters that no address has")
 	case u.User != nil || strings.Contains(uri, "#"):
 		return fault("has a user or a fragment")
+	case !isHost(u.Hostname()):
+		return fault("has no valid host")
 	case u.Scheme == "https" || isLoopback(u):
 		return nil
 	}
 	return fault("is neither https nor http on a loopback address")
+}
+
+// hostName matches the name of a host: labels of letters, digits, hyphens and underscores.
+var hostName = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?$`)
+
+// maxHost is the number of characters that a host name may have (RFC 1035).
+const maxHost = 253
+
+// isHost reports whether a text is a host name or an address of numbers without a zone.
+func isHost(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Zone() == "" || len(host) <= maxHost && hostName.MatchString(host)
 }
 
 // isLoopback reports whether an address is one of the machine of who opens it.
