@@ -44,6 +44,13 @@ const (
 // BusyError means that a client asks too often.
 type BusyError = redoubt.BusyError
 
+// ForbiddenError means that the server refuses the sender of a request, whatever it asks for:
+// 403.
+type ForbiddenError struct{ Text string } // for people: what to do
+
+// Error returns the text.
+func (e *ForbiddenError) Error() string { return e.Text }
+
 // Busy answers what a limiter did not grant.
 func Busy(g auth.Grant, text string) *BusyError {
 	return &BusyError{Text: text + " Wait as Retry-After says.", Wait: max(g.Wait, time.Second)}

@@ -114,7 +114,7 @@ func isBatch(r *http.Request) bool {
 }
 
 // errForeign is the answer to pages of other sites.
-var errForeign = redoubt.Invalid("header.Origin", "is a page of another site, or of a name that nobody told this server: assistants in browsers need --public-url to be set to the address that they use")
+var errForeign = &edge.ForbiddenError{Text: "The Origin header names another site than this server. For assistants in browsers, set --public-url to the address that they use."}
 
 // foreign reports whether a page in a browser sent the request that is not of
 // this server. Programs send no Origin. Where no public address is set, the name

@@ -230,14 +230,14 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		want                 int
 	}{
 		{"", "", "", http.StatusOK},
-		{"", "", "https://evil.example", http.StatusBadRequest},
-		{"", "", "null", http.StatusBadRequest},
-		{"", "rebound.example", "http://rebound.example", http.StatusBadRequest},
+		{"", "", "https://evil.example", http.StatusForbidden},
+		{"", "", "null", http.StatusForbidden},
+		{"", "rebound.example", "http://rebound.example", http.StatusForbidden},
 		{"", "localhost:1", "http://localhost:1", http.StatusOK},
 		{"", "127.0.0.1:1", "http://127.0.0.1:1", http.StatusOK},
-		{"", "127.0.0.1:1", "http://127.0.0.1:2", http.StatusBadRequest},
+		{"", "127.0.0.1:1", "http://127.0.0.1:2", http.StatusForbidden},
 		{"https://redoubt.example", "127.0.0.1", "https://redoubt.example", http.StatusOK},
-		{"https://redoubt.example", "rebound.example", "http://rebound.example", http.StatusBadRequest},
+		{"https://redoubt.example", "rebound.example", "http://rebound.example", http.StatusForbidden},
 		{"https://redoubt.example", "redoubt.example", "", http.StatusOK}, // a proxy on the same machine
 	} {
 		w := newWorld(t, c.public)

@@ -70,6 +70,7 @@ func problemOf(err error) *problem {
 		ready     *problem
 		invalid   *redoubt.InvalidError
 		busy      *edge.BusyError
+		forbidden *edge.ForbiddenError
 		oversize  *http.MaxBytesError
 		badReport *report.FileError
 	)
@@ -80,6 +81,8 @@ func problemOf(err error) *problem {
 		p := newProblem(api.CodeRateLimited, busy.Text, err)
 		p.wait = busy.Wait
 		return p
+	case errors.As(err, &forbidden):
+		return newProblem(api.CodePermissionDenied, forbidden.Text, err)
 	case errors.As(err, &oversize):
 		return newProblem(api.CodeTooLarge, "The body is larger than the "+strconv.FormatInt(oversize.Limit, 10)+" bytes that are taken here. Send less at once.", err)
 	case errors.As(err, &invalid):
