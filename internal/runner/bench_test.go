@@ -78,6 +78,11 @@ func pretendToScan(result string) int {
 			_ = os.WriteFile(filepath.Join(os.Getenv("HOME"), fmt.Sprint("f", i)), bytes.Repeat([]byte{1}, 4<<20), 0o600)
 			time.Sleep(10 * time.Millisecond)
 		}
+	case "fork":
+		for {
+			_ = exec.Command("sleep", "300").Start()
+			time.Sleep(10 * time.Millisecond)
+		}
 	case "fail":
 		fmt.Println("last words")
 		return 7
@@ -184,7 +189,7 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 	b.check(err)
 	c := Config{
 		Client: &api.Client{BaseURL: b.web.URL, Token: "runner-token", Retries: -1}, Server: u, Name: "r", Version: "test", Dir: filepath.Join(b.dir, "work"),
-		Program: self, Path: os.Getenv("PATH"), Local: true, Isolation: IsolateIfPossible, Limits: Limits{Memory: 1 << 30, Disk: 1 << 28, Cache: 1 << 30, Files: 1000},
+		Program: self, Path: os.Getenv("PATH"), Local: true, Isolation: IsolateIfPossible, Limits: Limits{Memory: 1 << 30, Disk: 1 << 28, Cache: 1 << 30, Files: 1000, Processes: 1024},
 		Logger: slog.New(slog.NewTextHandler(&b.said, nil)),
 	}
 	if change != nil {

@@ -15,7 +15,7 @@ import (
 // socket in a folder, for a program that speaks HTTP with an address, and ends with the
 // program's exit code. environment is called with that address and tells the program's environment.
 func Inside(ctx context.Context, socket string, program []string, environment func(url string) []string, out, said io.Writer) (code int, err error) {
-	if err := bound(); err != nil {
+	if err := errors.Join(bound(), boundThreads()); err != nil {
 		return 0, fmt.Errorf("bounds cannot be set: %w", err)
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")

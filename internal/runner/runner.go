@@ -67,11 +67,13 @@ type Limits struct {
 	Disk   int64 // bytes that a checkout, and what scanning it leaves, may take
 	Cache  int64 // bytes of repositories that are kept for the next runs
 	Files  int   // of a checkout
+	// Processes is how many the scanner may have at a time.
+	Processes int
 }
 
 // DefaultLimits are those of a runner that is told none.
 func DefaultLimits() Limits {
-	return Limits{Memory: 4 << 30, Disk: 8 << 30, Cache: 20 << 30, Files: 500_000}
+	return Limits{Memory: 4 << 30, Disk: 8 << 30, Cache: 20 << 30, Files: 500_000, Processes: 1024}
 }
 
 // Runner makes runs, one at a time.

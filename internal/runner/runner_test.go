@@ -163,8 +163,8 @@ func TestFailuresAreTold(t *testing.T) {
 
 func TestRunsAreBounded(t *testing.T) {
 	eachIsolation(t, func(b *bench, _ bool) {
-		b.runner.Limits = Limits{Memory: 200 << 20, Disk: 40 << 20, Cache: 1 << 30, Files: 10}
-		for _, behave := range []string{"sleep", "grow", "fill"} {
+		b.runner.Limits = Limits{Memory: 200 << 20, Disk: 40 << 20, Cache: 1 << 30, Files: 10, Processes: 30}
+		for _, behave := range []string{"sleep", "grow", "fill", "fork"} {
 			b.commit("refs/heads/"+behave, b.tree(b.plan(behave)))
 		}
 		var many []item
@@ -173,7 +173,7 @@ func TestRunsAreBounded(t *testing.T) {
 		}
 		b.commit("refs/heads/many", b.tree(many...))
 		for _, c := range []struct{ ref, state, class, want string }{
-			{"sleep", "timed_out", "", "longer"}, {"grow", "failed", "scanner", "of memory"}, {"fill", "failed", "scanner", "of the disk"}, {"many", "failed", "permanent", "more than 10 files"},
+			{"sleep", "timed_out", "", "longer"}, {"grow", "failed", "scanner", "of memory"}, {"fill", "failed", "scanner", "of the disk"}, {"fork", "failed", "scanner", "30 processes"}, {"many", "failed", "permanent", "more than 10 files"},
 		} {
 			end, _ := b.make(func(r *api.LeasedRun) {
 				r.Ref = "refs/heads/" + c.ref

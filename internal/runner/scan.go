@@ -157,8 +157,11 @@ func (s *scan) withinBounds(pid int) error {
 	if pid == 0 {
 		return nil
 	}
-	total := int64(0)
-	for _, bytes := range descendants(pid) {
+	processes, total := descendants(pid), int64(0)
+	if len(processes) > s.Limits.Processes {
+		return &failure{"scanner", fmt.Sprintf("the scan started more than %d processes", s.Limits.Processes)}
+	}
+	for _, bytes := range processes {
 		total += bytes
 	}
 	if total > s.Limits.Memory {
