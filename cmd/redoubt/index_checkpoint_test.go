@@ -176,3 +176,28 @@ func TestADeletedDeploymentLeavesNoCheckpoint(t *testing.T) {
 		}
 	}
 }
+
+// TestAServerThatWasOnlyWrittenToLeavesACheckpoint: nobody asks for a finding before the server is
+// stopped, and the next one does not read them all from the database.
+func TestAServerThatWasOnlyWrittenToLeavesACheckpoint(t *testing.T) {
+	r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
+	r.serve(func(c *api.Client, deployment string) {
+		_, err := c.ImportReport(t.Context(), deployment, api.ImportQuery{Project: "acme/written", Ref: "main"}, strings.NewReader(results(checkpointFrom+100, "written")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.await("index loaded")
+	})
+	r.reports(0, "", checkpointFrom+100)
+	r.said(true)
+}
+
+// await waits until the log of the server that runs says something.
+func (r *restarted) await(text string) {
+	r.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.log.String(), text); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("the log does not say %q:\n%s", text, r.log)
+		}
+	}
+}

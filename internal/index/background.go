@@ -10,7 +10,7 @@ import (
 const lookEvery = time.Second
 
 // Run does what is done without being asked for, until the context ends: it follows
-// what is committed, writes checkpoints, reads bodies of findings into memory, and
+// what is committed, loads what is written to, writes checkpoints, reads bodies of findings into memory, and
 // takes out what nobody asks for.
 func (x *Index) Run(ctx context.Context) {
 	var all sync.WaitGroup
@@ -22,6 +22,7 @@ func (x *Index) Run(ctx context.Context) {
 		x.repeat(ctx, lookEvery, x.saveDue)
 	})
 	all.Go(func() { x.keepWithin(ctx) })
+	all.Go(func() { x.repeat(ctx, lookEvery, x.loadWritten) })
 	if x.bodies.limit > 0 {
 		all.Go(func() { x.repeat(ctx, lookEvery, x.warm) })
 	}

@@ -39,9 +39,10 @@ func TestCommitsAreFollowedBeforeAnybodyAsks(t *testing.T) {
 		x := New(w, Options{BodyCache: 1 << 20})
 		running(t, x)
 		x.Committed(tenant, w.version)
+		time.Sleep(lookEvery + lookEvery/10)
 		synctest.Wait()
-		if w.feeds > 0 {
-			t.Error("a deployment that nobody asked for was loaded")
+		if w.feeds != 1 || x.known(tenant).version() != w.version {
+			t.Errorf("a deployment that was written to was read %d times, want once", w.feeds)
 		}
 		view(t, x)
 		for _, c := range []struct {
@@ -172,6 +173,16 @@ func (s everywhere) Version(ctx context.Context, id int64) (int64, error) {
 	return s.world.Version(ctx, tenant)
 }
 
+func (s everywhere) Versions(ctx context.Context, ids []int64) (map[int64]int64, error) {
+	out := map[int64]int64{}
+	for _, id := range ids {
+		if v, err := s.Version(ctx, id); err == nil {
+			out[id] = v
+		}
+	}
+	return out, nil
+}
+
 // The deployments that nobody asked for the longest leave memory, those that were
 // asked for last do not, and who has a view of one goes on.
 func TestWhatNobodyAsksForLeavesMemory(t *testing.T) {
@@ -252,6 +263,29 @@ func TestAStartLoadsBeforeAnybodyAsks(t *testing.T) {
 		synctest.Wait()
 		if x.Starting() {
 			t.Error("a start without a store goes on for ever")
+		}
+	})
+}
+
+// TestAWriteLoadsADeploymentOnce: commits load each deployment that was never in memory, once; one
+// that was removed from memory for lack of room is not loaded by later commits.
+func TestAWriteLoadsADeploymentOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		seed(w)
+		add(w, smallBody, span(1, 300)...)
+		x := New(everywhere{w}, Options{})
+		x.memory = 2*view(t, New(w, Options{})).d.footprint() - 1
+		running(t, x)
+		for range 10 {
+			for id := range int64(5) {
+				x.Committed(id+1, w.version)
+			}
+			time.Sleep(2 * lookEvery)
+			synctest.Wait()
+		}
+		if n, loads := len(x.loaded()), x.loads.Load(); n != 1 || loads != 5 {
+			t.Errorf("%d deployments are in memory after %d loads; want 1, for two have no room, after 5", n, loads)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -56,6 +57,7 @@ type saved struct {
 	forget  []string      // remembered in the store, without a file by now
 	tried   time.Time     // when the last one was begun
 	took    time.Duration // to write it
+	evicted atomic.Bool   // the deployment was removed from memory for lack of room
 }
 
 func (c *saved) set(version int64, id string) {

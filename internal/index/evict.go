@@ -62,6 +62,7 @@ func (d *deployment) retire(ctx context.Context) bool {
 	}
 	d.x.mu.Unlock()
 	d.gone = true
+	d.saved.evicted.Store(true)
 	d.state.release(&d.x.bodies)
 	return true
 }

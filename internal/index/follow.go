@@ -15,9 +15,10 @@ const followers = 2
 // commits are the newest versions that this process committed and no follower took
 // up yet, by deployment.
 type commits struct {
-	mu   sync.Mutex
-	last map[int64]int64
-	wake chan struct{} // holds one
+	mu     sync.Mutex
+	last   map[int64]int64
+	wake   chan struct{}  // holds one
+	unread map[int64]bool // deployments that were written to and are not in memory
 }
 
 // Committed says that this process brought a deployment to a version. What is loaded
@@ -39,6 +40,55 @@ func (c *commits) take() map[int64]int64 {
 	out := c.last
 	c.last = map[int64]int64{}
 	return out
+}
+
+// leave marks a deployment that was written to for loadWritten.
+func (c *commits) leave(id int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unread[id] = true
+}
+
+func (c *commits) takeUnread() []int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ids := slices.Sorted(maps.Keys(c.unread))
+	clear(c.unread)
+	return ids
+}
+
+// loadWritten loads deployments that this process wrote to and that nobody has asked for,
+// while memory has room. Otherwise the first reader, or the first one after a restart,
+// would wait until all of their findings are read. A deployment that was removed from
+// memory is loaded again only for a reader: otherwise each commit would read all of it.
+func (x *Index) loadWritten(ctx context.Context) {
+	for _, id := range x.commits.takeUnread() {
+		if ctx.Err() != nil || x.full() {
+			return
+		}
+		if x.wasEvicted(id) {
+			continue
+		}
+		if err := x.load(ctx, x.deployment(id)); err != nil {
+			x.log.Warn("the index is loaded when somebody asks for it", "deployment_id", id, "cause", err)
+		}
+	}
+}
+
+// wasEvicted reports whether a deployment was in memory and was removed for lack of room.
+func (x *Index) wasEvicted(id int64) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.saved[id] != nil && x.saved[id].evicted.Load()
+}
+
+// load brings a deployment into memory at its newest version.
+func (x *Index) load(ctx context.Context, d *deployment) error {
+	version, err := x.src.Version(ctx, d.id)
+	if err != nil {
+		return err
+	}
+	return d.refresh(ctx, version)
 }
 
 // follow has what is loaded follow the commits of this process as they come, and
@@ -67,7 +117,11 @@ func (x *Index) follow(ctx context.Context) {
 		}
 		for _, id := range slices.Sorted(maps.Keys(newest)) {
 			d := x.known(id)
-			if d == nil || d.version() < 0 || d.version() >= newest[id] {
+			if d == nil || d.version() < 0 {
+				x.commits.leave(id)
+				continue
+			}
+			if d.version() >= newest[id] {
 				continue
 			}
 			room <- struct{}{}

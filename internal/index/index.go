@@ -53,8 +53,9 @@ type Index struct {
 func New(src Source, o Options) *Index {
 	x := &Index{
 		src: src, bodies: budget{limit: o.BodyCache}, checkpoints: o.Checkpoints, memory: o.Memory, clock: o.Clock, log: o.Logger,
-		deployments: map[int64]*deployment{}, saved: map[int64]*saved{}, commits: commits{last: map[int64]int64{}, wake: make(chan struct{}, 1)},
-		grown: make(chan struct{}, 1),
+		deployments: map[int64]*deployment{}, saved: map[int64]*saved{},
+		commits: commits{last: map[int64]int64{}, unread: map[int64]bool{}, wake: make(chan struct{}, 1)},
+		grown:   make(chan struct{}, 1),
 	}
 	if x.clock == nil {
 		x.clock = func() time.Time { return time.Time{} }
