@@ -51,9 +51,13 @@ const writeProbe = "write probe"
 
 // Health reports whether the database can be read and written: nil where it can.
 // Damage that was found, and a schema that a newer Redoubt has migrated meanwhile,
-// are both errors. Only a database that refused its last write is asked by a write.
+// are both errors. Only a database that refused its last write is asked by a write. A
+// database that has not answered by the context's deadline is redoubt.ErrUnreachable.
 func (s *Store) Health(ctx context.Context) (reads, writes error) {
 	reads = s.CheckSchema(ctx)
+	if reads != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		reads = fmt.Errorf("%w: %w", redoubt.ErrUnreachable, reads)
+	}
 	refused, damaged := s.engine.health.state()
 	if damaged != nil {
 		reads = damaged
