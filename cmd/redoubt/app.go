@@ -26,6 +26,8 @@ type app struct {
 	err   io.Writer
 	clock func() time.Time
 	log   *slog.Logger
+
+	unknown []string // environment variables named REDOUBT_… that no command reads
 }
 
 // actor names the person at the command line in the audit trail.

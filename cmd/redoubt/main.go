@@ -78,9 +78,6 @@ func main() { os.Exit(run(os.Args[1:])) }
 // run executes one command line and returns its exit code: 0 for success, 1
 // when the command failed, 2 when the line itself is wrong.
 func run(args []string) int {
-	if err := config.SecretsFromFiles("REDOUBT_DATABASE_URL", "REDOUBT_OIDC_CLIENT_SECRET", "REDOUBT_TOKEN"); err != nil {
-		return printError(err, 2)
-	}
 	exit, exited := 0, false
 	parser, err := kong.New(&cli{},
 		kong.Name("redoubt"),
@@ -91,6 +88,9 @@ func run(args []string) int {
 		kong.Exit(func(code int) { exit, exited = code, true }),
 	)
 	if err != nil {
+		return printError(err, 2)
+	}
+	if err := config.SecretsFromFiles(parser.Model); err != nil {
 		return printError(err, 2)
 	}
 	line, err := parser.Parse(args)
@@ -106,7 +106,8 @@ func run(args []string) int {
 	context.AfterFunc(ctx, stop) // who asks a second time does not wait: the process ends at once
 	a := &app{
 		ctx: ctx, out: &printable{to: os.Stdout}, err: &printable{to: os.Stderr}, clock: time.Now,
-		log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		log:     slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		unknown: config.UnknownVariables(parser.Model),
 	}
 	err = line.Run(a)
 	var ended *exitError

@@ -32,6 +32,9 @@ func (c serveCmd) Run(a *app) error {
 	if c.LogFormat == "json" {
 		a.log = slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{ReplaceAttr: seconds}))
 	}
+	if len(a.unknown) > 0 {
+		a.log.Warn("environment variables are ignored: no setting has these names", "variables", a.unknown)
+	}
 	st, err := a.create(c.Storage)
 	if err != nil {
 		return err

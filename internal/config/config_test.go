@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,15 @@ func parse(t *testing.T, file string, args ...string) (cli, error) {
 	}
 	_, err = parser.Parse(append([]string{"serve"}, args...))
 	return c, err
+}
+
+func newParser(t *testing.T) *kong.Kong {
+	t.Helper()
+	parser, err := kong.New(&cli{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser
 }
 
 func TestFlagsBeatEnvironmentBeatsFile(t *testing.T) {
@@ -88,26 +98,41 @@ func TestFileWithUnknownKeyIsRefused(t *testing.T) {
 	}
 }
 
-func TestSecretFromFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "url")
-	if err := os.WriteFile(path, []byte("postgres://u:hunter2@h/d\n"), 0o600); err != nil {
-		t.Fatal(err)
+// TestSecretsFromFiles: each secret of each command can be in a file.
+func TestSecretsFromFiles(t *testing.T) {
+	for _, name := range []string{"REDOUBT_DATABASE_URL", "REDOUBT_DATABASE_REPLICA", "REDOUBT_OIDC_CLIENT_SECRET", "REDOUBT_SMTP_PASSWORD"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "secret")
+			if err := os.WriteFile(path, []byte("hunter2\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv(name, "") // restored at the end
+			os.Unsetenv(name)
+			t.Setenv(name+"_FILE", path)
+			parser := newParser(t)
+			if err := SecretsFromFiles(parser.Model); err != nil || os.Getenv(name) != "hunter2" {
+				t.Errorf("the secret is %q (%v)", os.Getenv(name), err)
+			}
+			if err := SecretsFromFiles(parser.Model); err == nil {
+				t.Error("both NAME and NAME_FILE are set, and there is no error")
+			}
+			os.Unsetenv(name)
+			t.Setenv(name+"_FILE", path+".missing")
+			if err := SecretsFromFiles(parser.Model); err == nil {
+				t.Error("the file is missing, and there is no error")
+			}
+		})
 	}
-	t.Setenv("REDOUBT_DATABASE_URL", "")
-	os.Unsetenv("REDOUBT_DATABASE_URL")
-	t.Setenv("REDOUBT_DATABASE_URL_FILE", path)
-	if err := SecretsFromFiles("REDOUBT_DATABASE_URL"); err != nil {
-		t.Fatal(err)
+}
+
+func TestUnknownVariables(t *testing.T) {
+	for _, name := range []string{"REDOUBT_ADR", "REDOUBT_ADDR", "REDOUBT_OIDC_ISSUR", "REDOUBT_SMTP_PASSWORD_FILE", "REDOUBT_ADDR_FILE"} {
+		t.Setenv(name, "x")
 	}
-	got, err := parse(t, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Serve.DatabaseURL != "postgres://u:hunter2@h/d" {
-		t.Errorf("the secret read from its file is %d bytes long", len(got.Serve.DatabaseURL))
-	}
-	if err := SecretsFromFiles("REDOUBT_DATABASE_URL"); err == nil {
-		t.Error("both NAME and NAME_FILE set, and no error")
+	want := []string{"REDOUBT_ADDR_FILE", "REDOUBT_ADR", "REDOUBT_OIDC_ISSUR"}
+	got := slices.DeleteFunc(UnknownVariables(newParser(t).Model), func(name string) bool { return strings.HasPrefix(name, "REDOUBT_TEST_") })
+	if !slices.Equal(got, want) {
+		t.Errorf("unknown variables are %q, want %q", got, want)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -28,17 +29,28 @@ func Load(r io.Reader) (kong.Resolver, error) {
 	return file, nil
 }
 
+// flags yields the flags of all commands.
+func flags(app *kong.Application) iter.Seq[*kong.Flag] {
+	return func(yield func(*kong.Flag) bool) {
+		_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error {
+			if flag, ok := node.(*kong.Flag); ok && !yield(flag) {
+				return errStop
+			}
+			return next(nil)
+		})
+	}
+}
+
+var errStop = errors.New("no more flags are wanted")
+
 type fileResolver map[string]any
 
 // Validate refuses keys that no flag of any command has.
 func (f fileResolver) Validate(app *kong.Application) error {
 	known := map[string]bool{}
-	_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error {
-		if flag, ok := node.(*kong.Flag); ok {
-			known[flag.Name] = true
-		}
-		return next(nil)
-	})
+	for flag := range flags(app) {
+		known[flag.Name] = true
+	}
 	var unknown []string
 	for key := range f {
 		if !known[key] {
@@ -72,27 +84,4 @@ func (f fileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (a
 		return strings.Join(words, ","), nil
 	}
 	return fmt.Sprint(value), nil
-}
-
-// SecretsFromFiles reads NAME_FILE for each environment variable NAME that
-// holds a secret and is not set itself, and sets it. Container platforms hand
-// secrets over as files.
-func SecretsFromFiles(names ...string) error {
-	for _, name := range names {
-		path, ok := os.LookupEnv(name + "_FILE")
-		if !ok || path == "" {
-			continue
-		}
-		if _, set := os.LookupEnv(name); set {
-			return fmt.Errorf("%s and %s_FILE are both set; keep one", name, name)
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return fmt.Errorf("%s_FILE: %w", name, err)
-		}
-		if err := os.Setenv(name, strings.TrimSpace(string(text))); err != nil {
-			return fmt.Errorf("%s_FILE: %w", name, err)
-		}
-	}
-	return nil
 }

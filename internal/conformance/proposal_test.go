@@ -179,7 +179,7 @@ func (s *site) proposesTooManyAtOnce(t *testing.T) {
 			t.Errorf("of %d that are held: %+v", len(held), d)
 		}
 	}
-	if len(told) != len(held) || dropped != more+1 || !strings.Contains(part.Note, ". 6 of this upload were dropped") {
+	if len(told) != len(held) || dropped != more+1 || !strings.Contains(part.Note, "Dropped: 6 of this upload") {
 		t.Errorf("%d are told, %d dropped, %q", len(told), dropped, part.Note)
 	}
 }

@@ -46,8 +46,11 @@ func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c redoubt.Connect
 		if replies, err = k.poll(ctx, deploymentID, c, h, r); unknownTo(err) {
 			break // each further question would be another login that fails
 		}
-		if refused(err) || errors.Is(err, redoubt.ErrNotFound) { // one that is forbidden, or another's by now, holds up no other
+		if ofThisRepository(err) {
 			k.Logger.InfoContext(ctx, "a repository cannot be asked for pushes and change requests", "repository", r.FullName, "cause", err)
+			if !refused(err) {
+				first = cmp.Or(first, err)
+			}
 			err = nil
 		}
 		first = cmp.Or(first, replies)
@@ -68,6 +71,12 @@ func unknownTo(err error) bool {
 func refused(err error) bool {
 	var no *scm.HostError
 	return errors.As(err, &no) && no.Status < 500
+}
+
+// ofThisRepository reports whether a host answered with an error for one repository: one that
+// is forbidden, another's by now, or that the host fails to read. The others are still polled.
+func ofThisRepository(err error) bool {
+	return errors.As(err, new(*scm.HostError)) || errors.Is(err, redoubt.ErrNotFound)
 }
 
 // poll asks for news of one repository; replies is the first thing that went wrong with the

@@ -221,17 +221,14 @@ func TestHostsAreSparedPolls(t *testing.T) {
 	})
 }
 
-// TestOneThatFailsComesLastNextTime: a repository that its host cannot read keeps no others
-// from their turn.
-func TestOneThatFailsComesLastNextTime(t *testing.T) {
+// TestARepositoryThatTheHostCannotReadHoldsUpNoOther: the host answers 500 for one, and the
+// others are asked in the same round. That it failed is said.
+func TestARepositoryThatTheHostCannotReadHoldsUpNoOther(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
 	w.host.down = &scm.HostError{Status: 500}
-	for range 2 {
-		if err := w.keeper.Poll(t.Context(), w.d.ID, c); err == nil {
-			t.Error("nothing is said of a host that is down")
-		}
-		w.now = w.now.Add(time.Second)
+	if err := w.keeper.Poll(t.Context(), w.d.ID, c); err == nil {
+		t.Error("nothing is said of a host that is down")
 	}
 	same(t, "who was asked", w.host.polled, []string{"acme/payments", "acme/web"})
 }

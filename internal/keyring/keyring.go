@@ -164,6 +164,9 @@ func Read(path string) (r Ring, err error) {
 	if err != nil {
 		return r, err
 	}
+	if !info.Mode().IsRegular() {
+		return r, fmt.Errorf("the key file %s is a folder or another kind of file: name the file that holds the keys", path)
+	}
 	if info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" { // which has no such bits and always shows them set
 		return r, fmt.Errorf("the key file %s is open to everybody on this machine: chmod 600 it; if others may have read it, see redoubt key --help", path)
 	}

@@ -117,6 +117,13 @@ func TestAKeyFileThatWillNotDoIsNamed(t *testing.T) {
 	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("open to everybody: %v", err)
 	}
+	folder := t.TempDir()
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(folder); err == nil || strings.Contains(err.Error(), "chmod") || !strings.Contains(err.Error(), folder) {
+		t.Errorf("a folder in place of the key file: %v", err)
+	}
 }
 
 // TestEachBitOfAKeyFileCounts turns around every bit of a file in turn: it is refused with

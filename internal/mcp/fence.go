@@ -82,7 +82,7 @@ func cut(v any, text, list int) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, member := range v {
-			out[shortened(name, text)] = cut(member, text, list)
+			out[shortened(name, len(name))] = cut(member, text, list) // whole: two long names may begin alike
 		}
 		return out
 	}

@@ -84,7 +84,7 @@ const mailNames = 100
 
 // letter is one mail of messages. It is text alone: nothing in it is obeyed.
 func (d *delivery) letter(list []redoubt.Notification) (*mail.Msg, error) {
-	letter := mail.NewMsg()
+	letter := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := letter.From(d.Mail.From); err != nil {
 		return nil, fmt.Errorf("--smtp-from: %w", err)
 	}
@@ -125,6 +125,12 @@ func unlinked(s string) string {
 	return strings.NewReplacer(".", ".\u200b", "@", "@\u200b", "://", ":\u200b//").Replace(cut(s, 500))
 }
 
+// place is a path and a line that can be copied: its dots stay, though some programs make a
+// link of a path such as example.com/a.
+func place(s string) string {
+	return strings.NewReplacer("@", "@\u200b", "://", ":\u200b//", "www.", "www\u200b.").Replace(cut(s, 500))
+}
+
 // text is a message as mail has it.
 func (s sending) text() string {
 	m := s.message
@@ -135,7 +141,7 @@ func (s sending) text() string {
 	}
 	fmt.Fprintf(&b, "%s\n", s.url(m.Path))
 	for _, f := range m.Findings {
-		fmt.Fprintf(&b, "\n- %s %s in %s\n  %s\n  %s\n", f.Severity, unlinked(f.Rule), unlinked(f.Project), unlinked(f.Place), s.finding(f.ID))
+		fmt.Fprintf(&b, "\n- %s %s in %s\n  %s\n  %s\n", f.Severity, unlinked(f.Rule), unlinked(f.Project), place(f.Place), s.finding(f.ID))
 	}
 	for _, p := range m.Projects {
 		fmt.Fprintf(&b, "\n- %s\n", unlinked(p.Name))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"mime/quotedprintable"
 	"net"
 	"net/mail"
 	"strings"
@@ -27,7 +28,7 @@ type postbox struct {
 }
 
 type letter struct {
-	to, subject, body, id string
+	to, subject, body, id, program string
 }
 
 // visit is a session of somebody who brings letters.
@@ -74,7 +75,7 @@ func (v *visit) Data(r io.Reader) error {
 	body, err := io.ReadAll(m.Body)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.letters = append(v.letters, letter{v.to, m.Header.Get("Subject"), string(body), m.Header.Get("Message-Id")})
+	v.letters = append(v.letters, letter{v.to, m.Header.Get("Subject"), string(body), m.Header.Get("Message-Id"), m.Header.Get("User-Agent") + m.Header.Get("X-Mailer")})
 	return err
 }
 
@@ -133,6 +134,10 @@ func TestMailComesAtOnceToEachAddress(t *testing.T) {
 		}
 		if l := letters[0]; !strings.Contains(l.subject, "1 new finding (1 high)") || !strings.Contains(l.body, "redoubt.example/orgs/acme/findings/") || strings.Contains(l.body, "https://evil") {
 			t.Errorf("the mail is %+v", l)
+		}
+		body, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(letters[0].body)))
+		if err != nil || !strings.Contains(string(body), "src/a.go:1") || letters[0].program != "" {
+			t.Errorf("the mail of %q, %v, names no place that can be copied:\n%s", letters[0].program, err, body)
 		}
 		for _, n := range w.log(r.ID) {
 			if n.State != redoubt.NotificationDelivered {

@@ -202,8 +202,8 @@ func importOf(s ingest.Summary) api.Import {
 		gone = append(gone, fmt.Sprintf("%d of this upload", again))
 	}
 	if len(gone) > 0 {
-		out.Note += fmt.Sprintf(" %s were dropped: a project may have %d documents with %d statements of %d MiB, a deployment %d documents of %d MiB.",
-			strings.Join(gone, " and "), redoubt.MaxVEXProposals, redoubt.MaxVEXProposedStatements, redoubt.MaxVEXProposedBytes>>20, redoubt.MaxAllVEXProposals, redoubt.MaxAllVEXProposedBytes>>20)
+		out.Note = strings.TrimSpace(out.Note + fmt.Sprintf(" Dropped: %s; a project may have %d documents with %d statements of %d MiB, a deployment %d documents of %d MiB.",
+			strings.Join(gone, " and "), redoubt.MaxVEXProposals, redoubt.MaxVEXProposedStatements, redoubt.MaxVEXProposedBytes>>20, redoubt.MaxAllVEXProposals, redoubt.MaxAllVEXProposedBytes>>20))
 	}
 	if s.Followed != nil {
 		out.Advised = importItems(s.Followed.Items)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/ingest"
 )
 
 const imports = "/api/v1/deployments/acme/imports"
@@ -213,5 +214,13 @@ func TestARuleOfAnImportBlocksAtOnce(t *testing.T) {
 				t.Errorf("%s, time %d: %d %s", ref, i+1, a.status, a.body)
 			}
 		}
+	}
+}
+
+// TestTheNoteOfDroppedProposals is a sentence of its own where the upload proposes none.
+func TestTheNoteOfDroppedProposals(t *testing.T) {
+	note := importOf(ingest.Summary{VEX: []redoubt.VEXReceipt{{Outcome: redoubt.VEXDropped}}}).Note
+	if note == "" || note != strings.TrimSpace(note) || strings.ToUpper(note[:1]) != note[:1] {
+		t.Errorf("the note is %q", note)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // TestOutagesAreSaid holds that an answer names what is wrong and when to come
@@ -53,6 +54,23 @@ func TestMetricsWithoutADatabase(t *testing.T) {
 	}
 	if a := h.send(http.MethodGet, "/readyz", ""); a.body != `{"status":"unavailable","reads":"`+redoubt.ErrBusy.Text()+`","writes":"`+redoubt.ErrBusy.Text()+`"}`+"\n" {
 		t.Errorf("readiness is %s", a.body)
+	}
+}
+
+// TestAStalledDatabaseIsNamed: while PostgreSQL gives no answer, readiness and metrics say that it
+// is the database, not that the server is busy.
+func TestAStalledDatabaseIsNamed(t *testing.T) {
+	clock := storetest.NewClock()
+	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", clock))
+	h := newHarnessOn(t, config, clock)
+	proxy.Stall()
+	defer proxy.Resume()
+	if a := h.send(http.MethodGet, "/readyz", ""); a.status != http.StatusServiceUnavailable || !contains(a.body, redoubt.ErrUnreachable.Text()) {
+		t.Errorf("readiness is %d %s", a.status, a.body)
+	}
+	want := `redoubt_store_up{does="reads",outage="unreachable"} 0`
+	if a := h.send(http.MethodGet, "/metrics", "", "Authorization", ""); a.status != http.StatusOK || !contains(a.body, want) {
+		t.Errorf("%d, no %s", a.status, want)
 	}
 }
 

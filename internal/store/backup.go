@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+
+	"github.com/redoubt/redoubt"
 )
 
 // Backup writes one state of the whole database to a new SQLite file, while
@@ -22,7 +25,19 @@ func (s *Store) Backup(ctx context.Context, file string) error {
 		return fmt.Errorf("back up: %w", err)
 	}
 	if _, err := s.engine.write.ExecContext(ctx, s.engine.copyTo, file); err != nil {
-		return errors.Join(fmt.Errorf("back up to %s: %w", file, s.engine.explain(ctx, err)), os.Remove(file))
+		return errors.Join(s.notBackedUp(ctx, file, err), os.Remove(file))
 	}
 	return nil
+}
+
+// notBackedUp says why a backup was not written. A disk that is full or takes no writes is
+// that of the backup: a backup writes nothing to that of the database.
+func (s *Store) notBackedUp(ctx context.Context, file string, err error) error {
+	switch s.engine.classify(err) {
+	case redoubt.ErrDiskFull:
+		return fmt.Errorf("back up to %s: there is not enough room in %s for a copy of the database; nothing was written: %w", file, filepath.Dir(file), err)
+	case redoubt.ErrReadOnly, redoubt.ErrOutOfFiles:
+		return fmt.Errorf("back up to %s: the file cannot be written: %w", file, err)
+	}
+	return fmt.Errorf("back up to %s: %w", file, s.engine.explain(ctx, err))
 }

@@ -1,11 +1,14 @@
 package store_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -30,6 +33,9 @@ func TestAFullDiskReads(t *testing.T) {
 	readsOnly(t, s, d)
 	for range 2 { // another process beside it, then one after it
 		again := storetest.Open(t, config)
+		if _, writes := again.Health(t.Context()); writes == nil {
+			t.Error("a start without room says that it can write")
+		}
 		readsOnly(t, again, d)
 		if err := again.Close(); err != nil {
 			t.Error(err)
@@ -62,5 +68,31 @@ func fill(t *testing.T, name string) {
 			_, err = f.Write(piece)
 		}
 		err = nil
+	}
+}
+
+// TestABackupNamesTheFullDisk backs up to a file system that has no room for it, which is not that
+// of the database.
+func TestABackupNamesTheFullDisk(t *testing.T) {
+	s := storetest.New(t, "sqlite")
+	d := small(t, s)
+	other := t.TempDir()
+	if err := syscall.Mount("tmpfs", other, "tmpfs", 0, "size=256k"); err != nil {
+		t.Skipf("a full disk is a small file system in memory, which only root may make: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(other, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	err := s.Backup(t.Context(), filepath.Join(other, "backup.db"))
+	if err == nil || errors.Is(err, redoubt.ErrDiskFull) || !strings.Contains(err.Error(), other) {
+		t.Errorf("a backup to a full disk is %v, want an error that names its folder and not the database's disk", err)
+	}
+	if files, err := os.ReadDir(other); err != nil || len(files) > 0 {
+		t.Errorf("it leaves %v, %v", files, err)
+	}
+	if err := large(t, s, d); err != nil {
+		t.Errorf("the database takes no writes then: %v", err)
 	}
 }

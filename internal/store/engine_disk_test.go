@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,4 +136,24 @@ func TestAFileThatIsNoDatabase(t *testing.T) {
 	}
 	_, err := store.Open(t.Context(), store.Config{Dir: dir, Clock: storetest.NewClock().Now})
 	fails(t, "opening it", err, redoubt.ErrDamaged)
+}
+
+// TestASharedFileIsNamed: a database that everybody on the machine can read, as one that was restored by
+// a copy, is named in the log, and one for its owner alone is not.
+func TestASharedFileIsNamed(t *testing.T) {
+	var log bytes.Buffer
+	config := store.Config{Dir: t.TempDir(), Clock: storetest.NewClock().Now, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	file := filepath.Join(config.Dir, store.FileName)
+	for _, mode := range []os.FileMode{0o600, 0o644} {
+		log.Reset()
+		if s, err := store.Open(t.Context(), config); err != nil || s.Close() != nil {
+			t.Fatal(err)
+		}
+		if named := strings.Contains(log.String(), file); named != (mode == 0o644) {
+			t.Errorf("a file of mode %o is named: %v\n%s", mode, named, &log)
+		}
+		if err := os.Chmod(file, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -14,7 +14,7 @@ import (
 // health is what the database last said of itself in passing.
 type health struct {
 	mu      sync.Mutex
-	writes  error // why the last write failed by the database's own fault; nil after one that went well
+	writes  bool  // the last write went well; false before the first one
 	damaged error // what was found of damage; it stays until the process ends
 }
 
@@ -25,7 +25,7 @@ func (h *health) wrote(err error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.writes = err
+	h.writes = err == nil
 }
 
 // found notes damage.
@@ -40,7 +40,8 @@ func (h *health) found(err error) {
 	}
 }
 
-func (h *health) state() (writes, damaged error) {
+// state reports whether the last write went well, and what was found of damage.
+func (h *health) state() (writes bool, damaged error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.writes, h.damaged
@@ -51,17 +52,21 @@ const writeProbe = "write probe"
 
 // Health reports whether the database can be read and written: nil where it can.
 // Damage that was found, and a schema that a newer Redoubt has migrated meanwhile,
-// are both errors. Only a database that refused its last write is asked by a write.
+// are both errors. A database that refused its last write, or was not written to since the
+// start, is asked by a write. A database that has not answered by the context's deadline is redoubt.ErrUnreachable.
 func (s *Store) Health(ctx context.Context) (reads, writes error) {
 	reads = s.CheckSchema(ctx)
-	refused, damaged := s.engine.health.state()
+	if reads != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		reads = fmt.Errorf("%w: %w", redoubt.ErrUnreachable, reads)
+	}
+	wrote, damaged := s.engine.health.state()
 	if damaged != nil {
 		reads = damaged
 	}
 	if reads != nil {
 		return reads, reads
 	}
-	if refused != nil {
+	if !wrote {
 		writes = s.PutSetting(ctx, writeProbe, []byte(s.now().Format(time.RFC3339)))
 	}
 	return nil, writes

@@ -8,10 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -39,35 +41,20 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 		return nil, err
 	}
 	path, err := privateFile(filepath.Join(dir, FileName))
+	if errors.Is(err, syscall.EROFS) {
+		return openReadOnly(ctx, filepath.Join(dir, FileName))
+	}
 	if err != nil {
 		return nil, err
 	}
 	starters := &sqliteLock{path: filepath.Join(dir, "redoubt.lock")}
-	e := &engine{
-		name: "sqlite", oneWriter: true, dialect: database.DialectSQLite3, locker: starters,
-		attempts: busyAttempts, snapshot: &sql.TxOptions{ReadOnly: true},
-		fileChecks: []string{`PRAGMA quick_check(10)`, `PRAGMA integrity_check(10)`}, checks: sqliteChecks, copyTo: `VACUUM INTO $1`,
-		shred: `PRAGMA secure_delete = ON`, flush: `PRAGMA secure_delete = OFF; PRAGMA wal_checkpoint(TRUNCATE)`,
-		nextIDs: `UPDATE sequence SET next = next + $2 WHERE name = $1 RETURNING next - $2`,
-		// SQLite looks every $N up in a list of those before it: some thousand of
-		// them took fifty times as long as some thousand of these.
-		mark: func(int) string { return "?" }, numbered: true,
-		list: sqliteList, classify: classifySQLite,
-	}
+	e := newSQLite()
+	e.locker = starters
 	spare := filepath.Join(dir, spareFile)
 	// FULL: an acknowledged write survives the loss of power, not just of the process.
-	e.write, err = sqlitePool(path, 1, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "cache_size(-65536)")
-	if err != nil {
+	if err := e.openPools(path, url.Values{}, "journal_mode(WAL)", "synchronous(FULL)"); err != nil {
 		return nil, err
 	}
-	readers := max(4, 2*runtime.GOMAXPROCS(0))
-	if e.read, err = sqlitePool(path, readers, "query_only(1)", "cache_size(-16384)"); err != nil {
-		return nil, errors.Join(err, e.write.Close())
-	}
-	if e.index, err = sqlitePool(path, readers+feedRoom, "query_only(1)", "cache_size(-4096)"); err != nil {
-		return nil, errors.Join(err, e.read.Close(), e.write.Close())
-	}
-	e.makeRoom(readers + feedRoom)
 	err = e.connect(ctx, starters)
 	if errors.Is(e.classify(err), redoubt.ErrDiskFull) && os.Remove(spare) == nil {
 		err = e.connect(ctx, starters)
@@ -78,6 +65,72 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	keepSpare(spare)
 	return e, nil
 }
+
+// newSQLite returns an engine without connections.
+func newSQLite() *engine {
+	return &engine{
+		name: "sqlite", oneWriter: true, dialect: database.DialectSQLite3,
+		attempts: busyAttempts, snapshot: &sql.TxOptions{ReadOnly: true},
+		fileChecks: []string{`PRAGMA quick_check(10)`, `PRAGMA integrity_check(10)`}, checks: sqliteChecks, copyTo: `VACUUM INTO $1`,
+		shred: `PRAGMA secure_delete = ON`, flush: `PRAGMA secure_delete = OFF; PRAGMA wal_checkpoint(TRUNCATE)`,
+		nextIDs: `UPDATE sequence SET next = next + $2 WHERE name = $1 RETURNING next - $2`,
+		// SQLite looks every $N up in a list of those before it: some thousand of
+		// them took fifty times as long as some thousand of these.
+		mark: func(int) string { return "?" }, numbered: true,
+		list: sqliteList, classify: classifySQLite,
+	}
+}
+
+// openPools opens the connections for writes, for reads and for the index. Options are
+// parameters of SQLite's file name, and pragmas of all of them. The driver sorts pragmas:
+// main.cache_size, which reads the schema, comes behind locking_mode.
+func (e *engine) openPools(path string, options url.Values, writePragmas ...string) (err error) {
+	readers := max(4, 2*runtime.GOMAXPROCS(0))
+	if e.write, err = sqlitePool(path, options, 1, append(writePragmas, "foreign_keys(1)", "main.cache_size(-65536)")...); err != nil {
+		return err
+	}
+	if e.read, err = sqlitePool(path, options, readers, "query_only(1)", "main.cache_size(-16384)"); err != nil {
+		return errors.Join(err, e.write.Close())
+	}
+	if e.index, err = sqlitePool(path, options, readers+feedRoom, "query_only(1)", "main.cache_size(-4096)"); err != nil {
+		return errors.Join(err, e.read.Close(), e.write.Close())
+	}
+	e.makeRoom(readers + feedRoom)
+	return nil
+}
+
+// openReadOnly opens a database on a file system that takes no writes, to which a disk
+// turns after an error. Each write is redoubt.ErrReadOnly until the next start.
+func openReadOnly(ctx context.Context, path string) (*engine, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	options := url.Values{"mode": {"ro"}}
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		// A log of writes is read without the shared memory beside it, which could not be made.
+		options.Set("vfs", "unix-none")
+		options.Set("_pragma", "locking_mode(EXCLUSIVE)")
+	} else {
+		options.Set("immutable", "1") // SQLite would want to make a log
+	}
+	e := newSQLite()
+	e.locker = noLock{} // nobody can migrate
+	if err := e.openPools(path, options); err != nil {
+		return nil, err
+	}
+	if err := e.read.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, e.explain(ctx, err)), e.close())
+	}
+	return e, nil
+}
+
+// noLock is the lock of those who start where nobody else can.
+type noLock struct{}
+
+func (noLock) SessionLock(context.Context, *sql.Conn) error { return nil }
+
+func (noLock) SessionUnlock(context.Context, *sql.Conn) error { return nil }
 
 // spareFile holds a little room on the disk, so that a start on a full one can
 // make the file of shared memory that SQLite reads with.
@@ -124,8 +177,10 @@ func privateFile(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-func sqlitePool(path string, size int, pragmas ...string) (*sql.DB, error) {
-	query := url.Values{"_txlock": {"immediate"}, "_pragma": append(pragmas, "busy_timeout("+busyMillis+")", "temp_store(MEMORY)")}
+func sqlitePool(path string, options url.Values, size int, pragmas ...string) (*sql.DB, error) {
+	query := maps.Clone(options)
+	query.Set("_txlock", "immediate")
+	query["_pragma"] = append(slices.Concat(options["_pragma"], pragmas), "busy_timeout("+busyMillis+")", "temp_store(MEMORY)")
 	name := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: query.Encode()}
 	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
@@ -230,7 +285,7 @@ func (l *sqliteLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	if l.db, err = sqlitePool(path, 1); err != nil {
+	if l.db, err = sqlitePool(path, url.Values{}, 1); err != nil {
 		return err
 	}
 	e := engine{attempts: busyAttempts, classify: classifySQLite}

@@ -19,6 +19,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -78,6 +81,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
+	if c.DatabaseURL == "" {
+		warnIfShared(ctx, c.Logger, filepath.Join(c.Dir, FileName))
+	}
 	e.program = c.Program
 	if err := e.ask(ctx, func(ctx context.Context) error { return e.migrate(ctx, c.Logger) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("bring the database up to date: %w", err), e.close())
@@ -102,6 +108,14 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		c.Logger.WarnContext(ctx, "it is not known which times were shown before", "error", err)
 	}
 	return s, nil
+}
+
+// warnIfShared logs that others on this machine can read a database, as one that was
+// restored by a copy. Windows has no such bits and always shows them set.
+func warnIfShared(ctx context.Context, log *slog.Logger, path string) {
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" {
+		log.WarnContext(ctx, "every user of this machine can read the database: chmod 600 it", "file", path)
+	}
 }
 
 // OnCommit has a function told of each version that this store commits, once it is

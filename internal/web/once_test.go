@@ -217,3 +217,19 @@ func TestAKeyOpensWhatItSealed(t *testing.T) {
 		t.Error("a short key is taken")
 	}
 }
+
+// TestTheCookieOfAVisitTravelsByHTTPSAlone where the server is reached by https, though a proxy ends it.
+func TestTheCookieOfAVisitTravelsByHTTPSAlone(t *testing.T) {
+	d := doorOf(t, demoSite(t), func(s *SignIn) { s.Secure = true })
+	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	b.cookies["__Host-redoubt"] = b.cookies["redoubt"]
+	for _, c := range (&http.Response{Header: b.do(http.MethodGet, "/orgs/acme/overview", nil).Header}).Cookies() {
+		if c.Name == seenCookie {
+			if !c.Secure {
+				t.Errorf("the cookie is %v", c)
+			}
+			return
+		}
+	}
+	t.Error("the overview sets no cookie")
+}

@@ -321,7 +321,7 @@ func (req *request) lastVisit(view *index.View, now time.Time) *sinceVisit {
 	}
 	http.SetCookie(req.w, &http.Cookie{
 		Name: seenCookie, Value: decimal(before) + "." + decimal(now.Unix()), Path: req.to("/overview"), MaxAge: 400 * 24 * 3600,
-		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: req.r.TLS != nil || strings.HasPrefix(req.PublicURL, "https:"),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: req.secure(),
 	})
 	at := time.Unix(before, 0).UTC()
 	if before <= 0 || !at.Before(now) {

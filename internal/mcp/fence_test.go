@@ -1,0 +1,20 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestLongNamesStayApart: members whose names begin alike are all in an answer whose texts are cut.
+func TestLongNamesStayApart(t *testing.T) {
+	common := strings.Repeat("n", 9000)
+	text, err := bounded(map[string]any{common + "a": strings.Repeat("x", maxAnswer), common + "b": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(text), &got); err != nil || len(got) != 2 {
+		t.Errorf("%d members, want 2 (%v)", len(got), err)
+	}
+}
