@@ -108,6 +108,23 @@ func CheckProjectName(name string) error {
 	return nil
 }
 
+// ProjectParts are the last segments of addresses that name a part of a project.
+var ProjectParts = []string{"managed-scan", "tags"}
+
+// CheckNewProjectName reports why a project cannot be created with a name: besides
+// the errors of CheckProjectName, a last segment after two others that makes its
+// address the one of a part of another project.
+func CheckNewProjectName(name string) error {
+	if err := CheckProjectName(name); err != nil {
+		return err
+	}
+	segments := strings.Split(name, "/")
+	if last := segments[len(segments)-1]; len(segments) > 2 && slices.Contains(ProjectParts, last) {
+		return fmt.Errorf("project name %.80q ends in a reserved segment: use another name than %q", name, last)
+	}
+	return nil
+}
+
 // NormalTags trims tags and drops empty and repeated ones, keeping the order, and
 // what terminals would obey (IsControl).
 // More than MaxTags, or one longer than MaxTagLength, is an error (semantics §7).

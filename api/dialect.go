@@ -8,6 +8,9 @@ const (
 	// FindingsHeader says how many findings an answer holds and at which member,
 	// as count=100, at="sastFindings.findings".
 	FindingsHeader = "Redoubt-Findings"
+	// LicensePolicyHeader is none where a request filters by a license policy:
+	// there is none, so it blocks no dependency.
+	LicensePolicyHeader = "Redoubt-License-Policy"
 )
 
 // ChangesCursorHeader is of lists and exports of findings: the cursor with which

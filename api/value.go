@@ -46,7 +46,8 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 }
 
 // Instant is a point in time as requests give it: an ISO 8601 date, which is its
-// first instant, or date and time, in UTC where no zone stands (semantics §9).
+// first instant, or date and time, in UTC where no zone stands; both also in the
+// basic form, and with a blank for the T (semantics §9).
 type Instant string
 
 // instantLayouts are the forms of an Instant. Go reads fractions of seconds
@@ -54,6 +55,8 @@ type Instant string
 var instantLayouts = []string{
 	time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05",
 	"2006-01-02T15:04Z07:00", time.RFC3339, "2006-01-02T15:04Z0700", "2006-01-02T15:04:05Z0700",
+	"20060102", "20060102T1504", "20060102T150405",
+	"20060102T1504Z07:00", "20060102T150405Z07:00", "20060102T1504Z0700", "20060102T150405Z0700",
 }
 
 // Time reads the instant, in UTC; an empty one is the zero time.
@@ -61,8 +64,12 @@ func (i Instant) Time() (time.Time, error) {
 	if i == "" {
 		return time.Time{}, nil
 	}
+	text := string(i)
+	if date := len(time.DateOnly); len(text) > date && text[date] == ' ' { // as Python prints it
+		text = text[:date] + "T" + text[date+1:]
+	}
 	for _, layout := range instantLayouts {
-		if t, err := time.Parse(layout, string(i)); err == nil {
+		if t, err := time.Parse(layout, text); err == nil {
 			return t.UTC(), nil
 		}
 	}

@@ -89,6 +89,9 @@ func (b *beginRequest) begun() (begun, error) {
 		Project: redoubt.Project{Name: cmp.Or(p.DisplayName, p.Repository), URL: ingest.WebURL(p.URL)},
 		Ref:     ref(p.Environment, p.Branch), Commit: p.Commit, Full: p.Full, Products: b.Scan.Products, OnlyRules: b.Scan.OnlyRules,
 	}
+	if b.Scan.DryRun && !strings.Contains(out.Project.Name, "/") { // only rules are wanted, of no known project
+		out.Project.Name = "local_scan/" + cmp.Or(out.Project.Name, "dry-run")
+	}
 	var bad redoubt.InvalidError
 	fault := func(location, text string) {
 		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: location, Message: text})

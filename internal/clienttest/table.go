@@ -17,6 +17,7 @@ import (
 // test that calls Tell.
 var Names = []string{
 	"semgrep ci", "semgrep login", "semgrep show", "semgrep mcp", "semgrep-mcp", "cartography", "apimatic-semgrep-sdk", "oapi-codegen", "openapi-typescript", "openapi-python-client",
+	"openapi-generator for Go", "openapi-generator for Python",
 	"MCP SDK for Go", "MCP SDK for Python",
 }
 

@@ -34,6 +34,7 @@ func readJSON(r *http.Request, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, bodyFault(err)
 	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark, which RFC 8259 lets parsers ignore
 	if len(data) == 0 {
 		return []byte("{}"), nil
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/api"
 )
 
 // What clients of the hosted service send and the contract refuses is brought into
@@ -18,6 +20,13 @@ import (
 
 // sizes are the parameters and members that say how much of a list is asked for.
 var sizes = []string{"page", "page_size", "pageSize", "limit"}
+
+// foreignPaging are members by which other APIs page, and pagedBodies the reads that
+// ignore them where they have no such member: they select nothing.
+var (
+	foreignPaging = []string{"page", "limit", "offset"}
+	pagedBodies   = []string{"listDependencies", "listDependencyRepositories", "listLockfiles", "searchScans", "listVulns"}
+)
 
 // unheld are words of filters that the hosted service has and nothing here is. A
 // filter of such words alone selects nothing.
@@ -64,9 +73,49 @@ func (c *call) lenient(op *operation) func(url.Values) {
 				query[p.Name] = clampedTexts(query[p.Name], p.Schema)
 			}
 		}
+		for _, p := range op.described.Parameters {
+			if p.In == "query" {
+				foldWords(query[p.Name], wordsFor(op.described.OperationID, p))
+			}
+		}
 		for _, u := range unheld {
 			if u.operation == op.described.OperationID && len(query[u.member]) > 0 {
 				query[u.member] = c.held(query[u.member], u.words)
+			}
+		}
+	}
+}
+
+// wordsFor returns the words that a parameter takes in the hosted dialect.
+func wordsFor(operation string, p *huma.Param) []string {
+	schema := theSpec().resolve(p.Schema)
+	if schema.Items != nil {
+		schema = theSpec().resolve(schema.Items)
+	}
+	var words []string
+	for _, word := range schema.Enum {
+		if text, ok := word.(string); ok {
+			words = append(words, text)
+		}
+	}
+	for _, u := range unheld {
+		if u.operation == operation && u.member == p.Name {
+			words = append(words, u.words...)
+		}
+	}
+	return words
+}
+
+// foldWords replaces values that are one of the words but for case and blanks.
+func foldWords(values, words []string) {
+	for i, value := range values {
+		text := strings.Join(strings.Fields(value), "_")
+		if strings.EqualFold(text, "no_reachability_analysis") {
+			text = "unknown"
+		}
+		for _, word := range words {
+			if strings.EqualFold(text, word) {
+				values[i] = word
 			}
 		}
 	}
@@ -124,6 +173,11 @@ func (c *call) lenientBody(op *operation, body []byte) []byte {
 			members[name] = json.RawMessage(text)
 		}
 	}
+	for _, name := range foreignPaging {
+		if slices.Contains(pagedBodies, op.described.OperationID) && op.body.Properties[name] == nil {
+			delete(members, name)
+		}
+	}
 	for _, u := range unheld {
 		words, ok := wordsOf(members[u.member])
 		if u.operation != op.described.OperationID || !ok || len(words) == 0 {
@@ -154,6 +208,9 @@ func (c *call) lenientFilter(filter json.RawMessage) json.RawMessage {
 	for name, value := range members {
 		if empties := unkept[fold(name)]; empties != nil {
 			c.hostedQuery.nothing = c.hostedQuery.nothing || empties(bytes.TrimSpace(value))
+			if fold(name) == "licensepolicysettings" {
+				c.w.Header().Set(api.LicensePolicyHeader, "none")
+			}
 			delete(members, name)
 		}
 	}

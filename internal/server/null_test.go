@@ -27,6 +27,7 @@ type jsonSchema struct {
 	Properties map[string]jsonSchema
 	Items      *jsonSchema
 	OneOf      []jsonSchema
+	AnyOf      []jsonSchema
 }
 
 func readPublished(t *testing.T) *published {
@@ -52,10 +53,10 @@ func (p *published) resolve(s jsonSchema) jsonSchema {
 // admitsNull reports whether a schema says that null is one of its values.
 func (p *published) admitsNull(s jsonSchema) bool {
 	s = p.resolve(s)
-	if types, ok := s.Type.([]any); ok && slices.Contains(types, any("null")) {
+	if types, ok := s.Type.([]any); s.Type == "null" || ok && slices.Contains(types, any("null")) {
 		return true
 	}
-	return slices.ContainsFunc(s.OneOf, p.admitsNull)
+	return slices.ContainsFunc(s.OneOf, p.admitsNull) || slices.ContainsFunc(s.AnyOf, p.admitsNull)
 }
 
 // members calls fn with each member and each item of a body, however deep.
@@ -63,6 +64,9 @@ func (p *published) members(s jsonSchema, at bodyPath, fn func(at bodyPath, s js
 	s = p.resolve(s)
 	if len(at) > 0 {
 		fn(at, s)
+	}
+	if len(s.AnyOf) > 0 { // the first form, or null
+		s = p.resolve(s.AnyOf[0])
 	}
 	for _, form := range s.OneOf {
 		if form.Items != nil {

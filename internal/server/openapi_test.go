@@ -193,9 +193,56 @@ func TestFormsHaveNames(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"ID", "Int", "Flag", "TextList", "Status", "StatusList", "Product", "ProductList", "ScanStatus", "ScanStatusList", "Confidence", "ConfidenceList"} {
+	for _, name := range []string{"ID", "WholeNumber", "Flag", "TextList", "Status", "StatusList", "Product", "ProductList", "ScanStatus", "ScanStatusList", "Confidence", "ConfidenceList"} {
 		if doc.Components.Schemas[name] == nil {
 			t.Errorf("there is no %s", name)
 		}
+	}
+}
+
+// TestGeneratorsReadTheDocument: generators of clients lose a null among the types
+// of a named schema, import a type twice that a list and its alternative share,
+// and collide with the classes of their languages.
+func TestGeneratorsReadTheDocument(t *testing.T) {
+	text, err := OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct {
+				Type  any
+				OneOf []struct {
+					Ref   string `json:"$ref"`
+					Items struct {
+						Ref string `json:"$ref"`
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for name, schema := range doc.Components.Schemas {
+		if _, several := schema.Type.([]any); several {
+			t.Errorf("%s has several types: %v", name, schema.Type)
+		}
+		for i, form := range schema.OneOf {
+			for _, other := range schema.OneOf[:i] {
+				if form.Ref != "" && (form.Ref == other.Items.Ref || form.Ref == other.Ref) {
+					t.Errorf("%s refers to %s in two forms", name, form.Ref)
+				}
+			}
+		}
+	}
+	for _, name := range []string{"Exception", "Error", "Object", "String", "Number", "Int", "Int32", "Int64", "Float64", "Bool", "Time"} {
+		if _, there := doc.Components.Schemas[name]; there {
+			t.Errorf("%s is a type of generated clients", name)
+		}
+	}
+	content := string(text)[strings.Index(string(text), `"operationId": "importReports"`):]
+	if form, raw := strings.Index(content, `"multipart/form-data"`), strings.Index(content, `"application/octet-stream"`); form < 0 || form > raw {
+		t.Error("the form is not the first content of importReports")
 	}
 }

@@ -39,6 +39,7 @@ func (s *Server) mux() *http.ServeMux {
 		s.page(mux, "/metrics", s.MetricsHandler().ServeHTTP)
 	}
 	s.page(mux, "/api/v1/openapi.json", serveSpec)
+	s.page(mux, "/openapi.json", http.RedirectHandler("/api/v1/openapi.json", http.StatusPermanentRedirect).ServeHTTP)
 	s.page(mux, "/api/docs", serveDocs)
 	s.page(mux, "/api/docs/{file}", serveDocs)
 	mux.HandleFunc("/api", unmatched) // which the mux would redirect

@@ -82,7 +82,7 @@ func (in *createInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	b := &in.Body
 	if b.Name != "" {
-		if err := redoubt.CheckProjectName(b.Name); err != nil {
+		if err := redoubt.CheckNewProjectName(b.Name); err != nil {
 			bad.add("body.name", b.Name, err.Error())
 		}
 	}

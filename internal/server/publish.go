@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -33,7 +34,8 @@ func publish(doc *huma.OpenAPI) ([]byte, error) {
 			shared[encoded(word)] = f.name
 			components[f.name] = word
 			f.name += "List"
-			components[f.name] = &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeArray, Items: ref}, ref}}
+			// The second form repeats the words: generators import a type twice that a list and its alternative share.
+			components[f.name] = &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeArray, Items: ref}, word}}
 		} else {
 			components[f.name] = &form
 		}
@@ -42,8 +44,88 @@ func publish(doc *huma.OpenAPI) ([]byte, error) {
 	named, _ := named(tree, shared).(map[string]any)
 	schemas, _ := named["components"].(map[string]any)["schemas"].(map[string]any)
 	maps.Copy(schemas, components)
+	nullAtUse(named, nullableObjects(schemas))
+	formFirst(named)
 	tell(schemas)
 	return json.MarshalIndent(named, "", "  ")
+}
+
+// nullableObjects removes null from the types of the named objects that have it,
+// and returns references to them.
+func nullableObjects(schemas map[string]any) map[string]bool {
+	refs := map[string]bool{}
+	for name, schema := range schemas {
+		object, _ := schema.(map[string]any)
+		if types, _ := object["type"].([]any); slices.Contains(types, any(huma.TypeObject)) {
+			object["type"] = huma.TypeObject
+			refs[schemaPrefix+name] = true
+		}
+	}
+	return refs
+}
+
+// nullAtUse adds null beside each of the references. Generators of clients read it
+// there, and lose it where it is a type of the named schema.
+func nullAtUse(node any, refs map[string]bool) {
+	switch node := node.(type) {
+	case []any:
+		for _, v := range node {
+			nullAtUse(v, refs)
+		}
+	case map[string]any:
+		if ref, _ := node["$ref"].(string); refs[ref] {
+			delete(node, "$ref")
+			node["anyOf"] = []any{map[string]any{"$ref": ref}, map[string]any{"type": "null"}}
+			return
+		}
+		for _, v := range node {
+			nullAtUse(v, refs)
+		}
+	}
+}
+
+// formContent is the content of a body that may be a form, which is written first:
+// openapi-generator describes a body by its first media type, and imports a type
+// that it does not write where a form follows another one.
+type formContent map[string]any
+
+const formMedia = "multipart/form-data"
+
+// MarshalJSON writes the form before the other media types.
+func (c formContent) MarshalJSON() ([]byte, error) {
+	form, err := json.Marshal(c[formMedia])
+	if err != nil {
+		return nil, err
+	}
+	others := maps.Clone(map[string]any(c))
+	delete(others, formMedia)
+	rest, err := json.Marshal(others)
+	if err != nil {
+		return nil, err
+	}
+	out := append([]byte(`{"`+formMedia+`":`), form...)
+	if len(others) > 0 {
+		out = append(out, ',')
+	}
+	return append(out, rest[1:]...), nil
+}
+
+// formFirst makes a formContent of the content of each body that may be a form.
+func formFirst(node any) {
+	switch node := node.(type) {
+	case []any:
+		for _, v := range node {
+			formFirst(v)
+		}
+	case map[string]any:
+		if content, _ := node["content"].(map[string]any); content[formMedia] != nil {
+			node["content"] = formContent(content)
+			return
+		}
+		for _, v := range node {
+			formFirst(v)
+		}
+	}
 }
 
 const schemaPrefix = "#/components/schemas/"
@@ -100,6 +182,9 @@ func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	if result, is := strings.CutSuffix(name, "Response"); is {
 		return result + "Result"
+	}
+	if name == "Exception" { // a class of Java and of Python
+		return "FindingException"
 	}
 	return name
 }

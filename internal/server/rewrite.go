@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/redoubt/redoubt"
 )
 
 // canonicalPath lets one plain pattern serve all spellings of a path: it
@@ -85,16 +87,14 @@ func joinProjectName(path string) string {
 	if !ok || name == "" {
 		return path
 	}
-	for _, part := range projectParts {
+	for _, part := range redoubt.ProjectParts {
+		part = "/" + part
 		if before, is := strings.CutSuffix(name, part); is && segments(before) >= 2 {
 			return "/api/v1/deployments/" + deployment + "/projects/" + escapeSlashes(before) + part
 		}
 	}
 	return "/api/v1/deployments/" + deployment + "/projects/" + escapeSlashes(name)
 }
-
-// projectParts are what may stand behind the name of a project.
-var projectParts = []string{"/managed-scan", "/tags"}
 
 // segments counts the parts of a name between slashes, raw or escaped.
 func segments(name string) int {

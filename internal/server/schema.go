@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -41,7 +42,12 @@ func words[T any](name string, values ...any) ownForm {
 }
 
 // instantPattern is what an api.Instant looks like.
-var instantPattern = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?$`)
+var instantPattern = regexp.MustCompile(`^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?|` +
+	`[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])(T([01][0-9]|2[0-3])[0-5][0-9]([0-5][0-9]([.,][0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?)$`)
+
+// numberPattern is a number of up to 32 bits in digits.
+const numberPattern = `^0*([0-9]{1,9}|[1-3][0-9]{9}|4[01][0-9]{8}|42[0-8][0-9]{7}|429[0-3][0-9]{6}|4294[0-8][0-9]{5}|` +
+	`42949[0-5][0-9]{4}|429496[0-6][0-9]{3}|4294967[01][0-9]{2}|42949672[0-8][0-9]|429496729[0-5])$`
 
 // ownForms are those of package api, which knows no schemas.
 var ownForms = []ownForm{
@@ -51,9 +57,9 @@ var ownForms = []ownForm{
 		PatternDescription: "an ISO 8601 date or date and time, as 2024-05-28, 2024-05-28T06:38:54 or 2024-05-28T06:38:54Z",
 	}),
 	namedForm[api.ID]("ID", either(&huma.Schema{Type: huma.TypeString, MaxLength: new(256)}, &huma.Schema{Type: huma.TypeNumber})),
-	// The most is what a double tells from its neighbours: the library compares in doubles.
-	namedForm[api.Int]("Int", either(
-		&huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0), Maximum: new(float64(1<<53 - 1))}, &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9]{1,15}$"},
+	// Every id is an unsigned number of 32 bits, as the contract types those of findings. Generators for Go have an Int of their own.
+	namedForm[api.Int]("WholeNumber", either(
+		&huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: new(0.0), Maximum: new(float64(math.MaxUint32))}, &huma.Schema{Type: huma.TypeString, Pattern: numberPattern},
 	)),
 	namedForm[api.Flag]("Flag", either(&huma.Schema{Type: huma.TypeInteger, Enum: []any{0.0, 1.0}}, &huma.Schema{Type: huma.TypeBoolean})),
 	own[api.Optional[bool]](huma.Schema{Type: huma.TypeBoolean}),

@@ -88,6 +88,9 @@ func newSpec() *spec {
 	for _, id := range hinted {
 		tellHeader(s.operations[id].described.Responses["200"], api.FindingsHeader)
 	}
+	for _, id := range []string{"listDependencies", "listDependencyRepositories"} {
+		tellHeader(s.operations[id].described.Responses["200"], api.LicensePolicyHeader)
+	}
 	for _, id := range []string{"listFindings", "exportFindings"} {
 		for _, status := range []string{"200", "304"} {
 			if answer := s.operations[id].described.Responses[status]; answer != nil {
@@ -308,6 +311,7 @@ func sharedHeaders() map[string]*huma.Param {
 	out := map[string]*huma.Param{
 		api.DialectHeader:       textHeader("The dialect of the answer: contract or hosted."),
 		api.FindingsHeader:      textHeader(`How many findings are in the answer, and where: count=100, at="sastFindings.findings".`),
+		api.LicensePolicyHeader: textHeader("none where the hosted dialect filters by a license policy: there is none, so it blocks no dependency."),
 		api.ChangesCursorHeader: textHeader("The cursor of findings/changes with which that tells all that changed since this answer was made (an extension). A token that is bound to projects gets none."),
 		api.ViewProblemHeader:   textHeader("What the saved view that the request names asks for and is not there any more, in quotes: \"there is no project acme/old any more\". That part of it selects nothing."),
 	}

@@ -165,7 +165,7 @@ func (tx *Tx) CreateProjectWithin(ctx context.Context, globs redoubt.ProjectGlob
 }
 
 func (tx *Tx) addProject(ctx context.Context, globs redoubt.ProjectGlobs, p redoubt.Project) (_ redoubt.Project, err error) {
-	if err := redoubt.CheckProjectName(p.Name); err != nil {
+	if err := redoubt.CheckNewProjectName(p.Name); err != nil {
 		return p, redoubt.Invalid("name", "%v", err)
 	}
 	if p.Tags, err = redoubt.NormalTags(p.Tags); err != nil {

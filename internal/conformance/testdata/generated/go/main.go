@@ -39,11 +39,11 @@ func main() {
 	read["findings"] = ids
 
 	note := "by a generated client"
-	var first redoubt.Int
-	if err := first.FromInt0(redoubt.Int0(ids[0])); err != nil {
+	var first redoubt.WholeNumber
+	if err := first.FromWholeNumber0(ids[0]); err != nil {
 		log.Fatal(err)
 	}
-	triaged, err := c.TriageFindingsWithResponse(ctx, deployment, nil, redoubt.TriageRequest{IssueType: "sast", IssueIds: &[]redoubt.Int{first}, NewNote: &note})
+	triaged, err := c.TriageFindingsWithResponse(ctx, deployment, nil, redoubt.TriageRequest{IssueType: "sast", IssueIds: &[]redoubt.WholeNumber{first}, NewNote: &note})
 	read["triaged"] = must(triaged.JSON200, triaged.StatusCode(), err).NumTriaged
 
 	projects, err := c.ListProjectsWithResponse(ctx, deployment, nil)
