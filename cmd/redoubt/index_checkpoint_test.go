@@ -192,6 +192,29 @@ func TestAServerThatWasOnlyWrittenToLeavesACheckpoint(t *testing.T) {
 	r.said(true)
 }
 
+// TestTwoServersOnOneFolder: each answers with what the other stored, at once.
+func TestTwoServersOnOneFolder(t *testing.T) {
+	storage := config.Storage{Data: t.TempDir()}
+	one, other := &restarted{t: t, storage: storage}, &restarted{t: t, storage: storage}
+	one.serve(func(c *api.Client, deployment string) {
+		other.serve(func(second *api.Client, _ string) {
+			second.Token = c.Token
+			stores, lists := c, second
+			for n := range 4 {
+				_, err := stores.ImportReport(t.Context(), deployment, api.ImportQuery{Project: fmt.Sprintf("acme/%d", n), Ref: "main"}, strings.NewReader(results(1, "a")))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := lists.ListFindings(t.Context(), deployment, api.FindingsQuery{})
+				if err != nil || len(got.SASTFindings.Findings) != n+1 {
+					t.Fatalf("after %d uploads the other server lists %v, %v", n+1, got, err)
+				}
+				stores, lists = lists, stores
+			}
+		})
+	})
+}
+
 // await waits until the log of the server that runs says something.
 func (r *restarted) await(text string) {
 	r.t.Helper()
