@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"slices"
 	"time"
 
@@ -50,6 +51,12 @@ func seconds(_ []string, attr slog.Attr) slog.Attr {
 	return attr
 }
 
+// isLoopback reports whether only programs on this machine reach a host.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
 func (c serveCmd) serve(a *app, st *store.Store) error {
 	s, err := newService(a, c.Storage, c.Server, st)
 	if err != nil {
@@ -59,6 +66,9 @@ func (c serveCmd) serve(a *app, st *store.Store) error {
 	s.startIndex(a)
 	s.checkFile(a.ctx)
 	a.log.Info("redoubt answers", "url", s.baseURL(), "version", version, "store", st.Engine()) // who comes now waits a moment
+	if host, _, err := net.SplitHostPort(c.Addr); err == nil && c.PublicURL == "" && !isLoopback(host) {
+		a.log.Warn("links in answers and messages start with the address that is listened on where a client uses another name: set --public-url", "links", s.baseURL())
+	}
 	steps := &starting{serveCmd: c, service: s}
 	return s.run(a, func() error { return steps.tell(a) })
 }
