@@ -219,3 +219,27 @@ func rowIDs(s *site, page string, n int) (ids []string) {
 	}
 	return ids
 }
+
+// Long code scrolls in its own box: it makes neither the table nor the page wider, and axe
+// finds no fault.
+func TestCodeOfRequestsFitsThePage(t *testing.T) {
+	s := newSite(t)
+	s.build(branchReport(s, "main", true, "one"))
+	finding := firstFinding(s)
+	s.keepCode(finding, func(snippet *redoubt.Snippet) { snippet.Lines[1] = strings.Repeat("long(code) ", 60) })
+	id := s.askFor("", finding)
+	b := s.browse(1280, 900)
+	for _, page := range []string{"/exception-requests", "/exception-requests/" + id} {
+		b.open(page)
+		if width := read[float64](b, `document.querySelector("pre.code").getBoundingClientRect().width`); width < 600 {
+			t.Errorf("%s: the code is %v wide", page, width)
+		}
+		for _, fault := range append(read[[]string](b, touching), read[[]string](b, cutOff)...) {
+			t.Errorf("%s: %s", page, fault)
+		}
+		b.run(axe)
+		for _, fault := range append(b.axe(allRules), b.axe(sizeRules)...) {
+			t.Errorf("%s: %s", page, fault)
+		}
+	}
+}
