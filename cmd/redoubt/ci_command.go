@@ -166,7 +166,11 @@ func (b *build) scan(ctx context.Context) error {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = b.top, raw(b.out), raw(b.err)
 	cmd.Env = append(os.Environ(), "SEMGREP_URL="+b.server.base, "SEMGREP_APP_TOKEN="+string(b.Token), "SEMGREP_FAIL_OPEN_URL="+b.server.base,
 		"SEMGREP_USER_AGENT_APPEND="+strings.TrimSpace(b.env["SEMGREP_USER_AGENT_APPEND"]+" redoubt-ci/"+run))
-	for name, value := range map[string]string{"SEMGREP_SEND_METRICS": "off", "SEMGREP_ENABLE_VERSION_CHECK": "0"} {
+	defaults := map[string]string{"SEMGREP_SEND_METRICS": "off", "SEMGREP_ENABLE_VERSION_CHECK": "0"}
+	if b.at.Remote != "" {
+		defaults["SEMGREP_REPO_NAME"] = b.at.Remote // or it would name the folder
+	}
+	for name, value := range defaults {
 		if b.env[name] == "" {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}

@@ -41,11 +41,13 @@ type Facts struct {
 	Event  []byte // what GITHUB_EVENT_PATH names, JSON
 }
 
-// Context is what is under test. Project and Ref are as `semgrep ci` names them
-// in the same environment, so that both land in one project.
+// Context is what is under test. Project and Ref are as `semgrep ci` names them in the same
+// environment, so that both land in one project. One case differs: where no variable names the
+// project, `semgrep ci` uses the folder and Project is that of the remote.
 type Context struct {
 	System      string // as semgrep's scan_environment: github-actions, git, …
 	Project     string // as acme/payments
+	Remote      string // project that the remote names; empty where a variable or the folder names it
 	URL         string // of the repository; empty when not known
 	Ref         string // in full
 	Commit      string
@@ -85,9 +87,13 @@ func nameFrom(names ...string) func(Env, Facts) string {
 func Detect(e Env, f Facts) Context {
 	s := systemOf(e)
 	c := Context{System: s.name, PullRequest: cmp.Or(e["SEMGREP_PR_ID"], readVariable(s.pull, e, f))}
-	repository := cmp.Or(e["SEMGREP_REPO_NAME"], readVariable(s.project, e, f), "local_scan/"+path.Base(f.Top))
+	repository := cmp.Or(e["SEMGREP_REPO_NAME"], readVariable(s.project, e, f))
+	if repository == "" {
+		c.Remote = NameOf(f.Remote)
+		repository = cmp.Or(c.Remote, "local_scan/"+path.Base(f.Top))
+	}
 	c.Project = cmp.Or(e["SEMGREP_REPO_DISPLAY_NAME"], repository)
-	c.URL = cmp.Or(e["SEMGREP_REPO_URL"], readVariable(s.url, e, f), f.Remote)
+	c.URL = withoutCredentials(cmp.Or(e["SEMGREP_REPO_URL"], readVariable(s.url, e, f), f.Remote))
 	c.Commit = cmp.Or(e["SEMGREP_COMMIT"], readVariable(s.commit, e, f), f.Commit)
 	branch := cmp.Or(e["SEMGREP_BRANCH"], readVariable(s.branch, e, f))
 	if s.branchOverrides {

@@ -27,7 +27,7 @@ type environment struct {
 }
 
 var environments = []environment{
-	{"plain git", ci.Env{}, "", ci.Context{System: "git", Project: "local_scan/app", URL: "https://git.example/acme/app", Ref: "refs/heads/topic", Commit: commit}},
+	{"plain git", ci.Env{}, "", ci.Context{System: "git", Project: "acme/app", Remote: "acme/app", URL: "https://git.example/acme/app", Ref: "refs/heads/topic", Commit: commit}},
 	{"named", ci.Env{
 		"SEMGREP_REPO_NAME": "acme/pay", "SEMGREP_BRANCH": "dev", "SEMGREP_COMMIT": "2222222222222222222222222222222222222222", "SEMGREP_PR_ID": "7", "SEMGREP_REPO_URL": "https://x.example/pay",
 	}, "", ci.Context{System: "git", Project: "acme/pay", URL: "https://x.example/pay", Ref: "refs/heads/dev", Commit: "2222222222222222222222222222222222222222", PullRequest: "7"}},
@@ -200,12 +200,39 @@ func TestNameOf(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://github.com/acme/app": "acme/app", "https://github.com/acme/app.git/": "acme/app", "git@github.com:acme/app.git": "acme/app",
 		"ssh://git@git.example:7999/acme/app.git": "acme/app", "https://gitlab.example/group/sub/app.git": "group/sub/app",
-		"https://user:secret@git.example/acme/app": "acme/app", "https://dev.azure.com/acme/shop/_git/app": "acme/shop/app",
+		"https://user:secret@git.example/acme/app": "acme/app", "https://user:p@ss@git.example/acme/app.git": "acme/app", "ssh://git:secret@git.example/acme/app": "acme/app", "https://dev.azure.com/acme/shop/_git/app": "acme/shop/app",
 		"git@git.example:2222/acme/app.git": "acme/app", "https://x.visualstudio.com/Data%20Class/_git/Data%20Class": "Data%20Class/Data%20Class",
 		"": "", "https://github.com/app": "", "not an address": "", "/srv/git": "",
 	} {
 		if got := ci.NameOf(address); got != want {
 			t.Errorf("%q names %q, want %q", address, got, want)
+		}
+	}
+}
+
+// The remote names the project where no variable does, and its credentials go nowhere.
+func TestDetectProjectOfRemote(t *testing.T) {
+	for name, c := range map[string]struct {
+		env                  ci.Env
+		remote, project, url string
+	}{
+		"https":           {nil, "https://github.com/acme/shop.git", "acme/shop", "https://github.com/acme/shop.git"},
+		"ssh":             {nil, "git@github.com:acme/shop.git", "acme/shop", "git@github.com:acme/shop.git"},
+		"token":           {nil, "https://x:hidden@github.com/acme/shop.git", "acme/shop", "https://github.com/acme/shop.git"},
+		"ssh password":    {nil, "ssh://git:hidden@git.example:22/acme/shop", "acme/shop", "ssh://git@git.example:22/acme/shop"},
+		"folder":          {nil, "/srv/git/acme/shop.git", "local_scan/app", "/srv/git/acme/shop.git"},
+		"no owner":        {nil, "https://git.example/shop.git", "local_scan/app", "https://git.example/shop.git"},
+		"none":            {nil, "", "local_scan/app", ""},
+		"variable":        {ci.Env{"SEMGREP_REPO_NAME": "acme/pay"}, "https://x:hidden@github.com/acme/shop", "acme/pay", "https://github.com/acme/shop"},
+		"CI":              {ci.Env{"GITLAB_CI": "true", "CI_PROJECT_PATH": "group/app"}, "https://github.com/acme/shop", "group/app", "https://github.com/acme/shop"},
+		"CI without name": {ci.Env{"GITLAB_CI": "true"}, "https://github.com/acme/shop", "acme/shop", "https://github.com/acme/shop"},
+	} {
+		got := ci.Detect(c.env, ci.Facts{Top: "/builds/app", Remote: c.remote})
+		if got.Project != c.project || got.URL != c.url {
+			t.Errorf("%s: project %q at %q, want %q at %q", name, got.Project, got.URL, c.project, c.url)
+		}
+		if wanted := c.env["SEMGREP_REPO_NAME"] == "" && c.env["CI_PROJECT_PATH"] == "" && c.project == "acme/shop"; (got.Remote != "") != wanted {
+			t.Errorf("%s: the remote names %q", name, got.Remote)
 		}
 	}
 }

@@ -27,7 +27,8 @@ type blockingPage struct {
 	Only   bool              // nothing is kept of what else it reported
 	Newer  int64             // a scan that counts by now instead, or 0
 	Types  []blockedType
-	Ask    []askForm // for all that still block and nobody asked about; none where there is nothing to ask
+	Ask    []askForm                  // for all that still block and nobody asked about; none where there is nothing to ask
+	Asked  []redoubt.ExceptionRequest // open ones about what still blocks
 	Done   *decision
 	Self   string
 	detail int // findings shown in full so far
@@ -265,8 +266,11 @@ func (req *request) fillBlocked(p *blockingPage) error {
 			p.Types = append(p.Types, blockedType{one, ids})
 		}
 	}
-	if p.Left > 0 && !req.viewer.May(triager) {
-		p.Ask, err = req.askAbout(blocking, p.Self)
+	if p.Left == 0 {
+		return nil
+	}
+	if p.Ask, p.Asked, err = req.askAbout(blocking, p.Self); req.viewer.May(triager) {
+		p.Ask = nil
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -89,9 +90,9 @@ func (d *findingDetail) AskForm() askForm {
 	return askForm{IDs: []int64{d.ID}, Back: d.Own, Today: d.Today, TriageReason: redoubt.AcceptableRisk.String(), Key: decimal(d.ID)}
 }
 
-// askAbout are forms for those of some findings of a project that are open, and that no open
-// request is about: as many as one request takes in each.
-func (req *request) askAbout(ids []int64, back string) (forms []askForm, err error) {
+// askAbout returns the open requests about some findings of a project, and forms for the other
+// findings that are open, each with at most redoubt.MaxRequestFindings.
+func (req *request) askAbout(ids []int64, back string) (forms []askForm, pending []redoubt.ExceptionRequest, err error) {
 	var open []int64
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		findings, err := tx.FindingsByID(ctx, ids)
@@ -107,15 +108,32 @@ func (req *request) askAbout(ids []int64, back string) (forms []askForm, err err
 			return err
 		}
 		asked, err := tx.OpenExceptionRequests(ctx, lineages)
+		if err != nil {
+			return err
+		}
 		for _, f := range findings {
 			if asked[f.LineageID] == 0 && slices.Contains(live, f.LineageID) {
 				open = append(open, f.ID)
 			}
 		}
+		pending, err = openRequests(ctx, tx, asked)
 		return err
 	})
 	for part := range slices.Chunk(open, redoubt.MaxRequestFindings) {
 		forms = append(forms, askForm{IDs: part, Back: back, Today: req.today(), TriageReason: redoubt.AcceptableRisk.String(), Key: "all-" + decimal(part[0])})
 	}
-	return forms, err
+	return forms, pending, err
+}
+
+// openRequests reads the requests that are pending by lineage, each once, in the order of their ids.
+func openRequests(ctx context.Context, tx *store.Tx, byLineage map[int64]int64) (list []redoubt.ExceptionRequest, err error) {
+	ids := slices.Sorted(maps.Values(byLineage))
+	for _, id := range slices.Compact(ids) {
+		r, err := tx.ExceptionRequest(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, nil
 }

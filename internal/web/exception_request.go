@@ -30,6 +30,7 @@ type exceptionRequestRow struct {
 	Finding int64 // the first
 	Title   string
 	Address string
+	Code    findingCode // of the first; only where the request is open
 }
 
 // More is how many findings it is about beside the first.
@@ -79,6 +80,9 @@ func (req *request) listExceptionRequests() error {
 	})
 	if err == nil {
 		err = req.titleRequests(view, p.Rows)
+	}
+	if err == nil {
+		err = req.addCode(p.Rows)
 	}
 	if err != nil {
 		return err
@@ -143,7 +147,7 @@ func (req *request) findingsByID(view *index.View, ids []int64) (out []shownFind
 // exceptionRequestPage is one request, and deciding about it.
 type exceptionRequestPage struct {
 	exceptionRequestRow
-	Findings []shownFinding
+	Findings []requestedFinding
 	Mine     bool
 	Fault    string // why the decision was not taken
 	Form     requestDecision
@@ -156,6 +160,21 @@ type exceptionRequestPage struct {
 type requestDecision struct {
 	Until, Answer, Refusal string
 	Forever                bool
+}
+
+// exceptionDays is the length that an approval proposes where the requested day has passed.
+const exceptionDays = 90
+
+// proposedApproval returns the approval form for a request: its day, or no end where it names
+// none. A day that has passed is replaced by one that is exceptionDays ahead.
+func proposedApproval(until, now time.Time) requestDecision {
+	switch {
+	case until.IsZero():
+		return requestDecision{Forever: true}
+	case redoubt.CheckRequestEnd(until, now) != nil:
+		return requestDecision{Until: now.UTC().AddDate(0, 0, exceptionDays).Format(time.DateOnly)}
+	}
+	return requestDecision{Until: redoubt.LastDay(until)}
 }
 
 // requestsDone are what the page of a request says first, by the word in the address.
@@ -201,7 +220,7 @@ func (req *request) exceptionRequest(status int, form *requestDecision, why stri
 	if err != nil {
 		return err
 	}
-	if p.Findings, err = req.findingsByID(view, ids); err != nil {
+	if p.Findings, err = req.requestedFindings(view, ids); err != nil {
 		return err
 	}
 	if p.State == redoubt.RequestApproved {
@@ -210,7 +229,7 @@ func (req *request) exceptionRequest(status int, form *requestDecision, why stri
 		}
 	}
 	p.Mine = p.AskerID != 0 && p.AskerID == req.viewer.UserID
-	p.Form = requestDecision{Until: redoubt.LastDay(p.Until)}
+	p.Form = proposedApproval(p.Until, req.Clock())
 	if form != nil {
 		p.Form = *form
 	}

@@ -155,7 +155,7 @@ func (req *request) detail(view *index.View, id int64, back string) (*findingDet
 		if err := d.evidence(ctx, tx, o); err != nil {
 			return err
 		}
-		if err := d.around(ctx, tx, o); err != nil {
+		if err := d.code(ctx, tx, o); err != nil {
 			return err
 		}
 		if err := d.linked(ctx, tx, o); err != nil {

@@ -26,29 +26,45 @@ type flowStep struct {
 	Address string // of its line; empty where none is sure
 }
 
-// evidence reads what the scanner showed.
-func (d *findingDetail) evidence(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
-	var e ingest.Evidence
+// evidenceOf reads the evidence of a finding; empty where the scanner sent none.
+func evidenceOf(o store.Occurrence) (e ingest.Evidence, err error) {
 	if len(o.Evidence) > 0 {
-		if err := json.Unmarshal(o.Evidence, &e); err != nil {
-			return err
-		}
+		err = json.Unmarshal(o.Evidence, &e)
 	}
-	d.Commit = e.Commit
-	if err := d.flow(ctx, tx, o, e.DataFlow); err != nil {
+	return e, err
+}
+
+// evidence adds the commit and the data flow that the scanner sent.
+func (d *findingDetail) evidence(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
+	e, err := evidenceOf(o)
+	if err != nil {
 		return err
 	}
-	if e.Code == "" {
-		return nil
+	d.Commit = e.Commit
+	return d.flow(ctx, tx, o, e.DataFlow)
+}
+
+// code adds the code of the finding: the lines that a build sent, or else those of the report.
+func (d *findingDetail) code(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
+	e, err := evidenceOf(o)
+	if err != nil {
+		return err
 	}
-	for i, text := range strings.Split(strings.TrimRight(e.Code, "\n"), "\n") {
+	if e.Code != "" {
+		d.reported(o, e.Code)
+	}
+	return d.around(ctx, tx, o)
+}
+
+// reported adds the lines of code that the report has.
+func (d *findingDetail) reported(o store.Occurrence, code string) {
+	for i, text := range strings.Split(strings.TrimRight(code, "\n"), "\n") {
 		line := codeLine{Text: text}
 		if o.Line > 0 {
 			line.Number = o.Line + i
 		}
 		d.Code = append(d.Code, line)
 	}
-	return nil
 }
 
 // flow reads the data flow, with links to its lines where the finding's own leads to the

@@ -248,3 +248,14 @@ func TestFirstStartIsAccessible(t *testing.T) {
 	b.open("/upload")
 	look("the upload")
 }
+
+// The start page shows how both commands name the project of a checkout, with the variable that
+// makes them agree.
+func TestStartPageNamesTheProject(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	_, note, _ := strings.Cut(s.page("/start"), `<div class="way of-terminal">`)
+	note, _, _ = strings.Cut(note, `<div class="way of-`)
+	says(t, note, "<code>redoubt ci</code>", "<code>origin</code>", "<code>local_scan/</code>", "<code>semgrep ci</code>", "export SEMGREP_REPO_NAME=")
+	lacks(t, note, "In a checkout without a remote")
+}

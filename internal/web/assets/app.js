@@ -224,6 +224,13 @@
     const text = e.target.value.trim().toLowerCase();
     for (const item of all("li:has(.take)", e.target.closest(".facet"))) item.hidden = !item.textContent.toLowerCase().includes(text);
   });
+  // The last day of an exception and "never expires" exclude each other.
+  document.addEventListener("input", (e) => {
+    const { until, forever } = e.target.form?.elements ?? {};
+    if (!until || !forever) return;
+    if (e.target === until && until.value) forever.checked = false;
+    if (e.target === forever && forever.checked) until.value = "";
+  });
   document.addEventListener("change", (e) => {
     if (e.target.matches("[data-all]")) for (const box of all('[data-rows] input[name="id"]')) box.checked = e.target.checked;
     else if (e.target.name === "id" && one("[data-all]")) one("[data-all]").checked = false;

@@ -1,0 +1,87 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// requestCodes is how many findings of a request its page shows the code of.
+const requestCodes = 5
+
+// findingCode is the code of a finding, as its own page shows it.
+type findingCode struct {
+	Lines  []codeLine
+	Of     string // where and when the code was, if that is not here and now
+	Absent string // why there is none
+}
+
+// findingCodes reads the code of findings by id. A finding that is not stored has none.
+func (req *request) findingCodes(ids []int64) (map[int64]findingCode, error) {
+	codes := map[int64]findingCode{}
+	err := req.view(func(ctx context.Context, tx *store.Tx) error {
+		for _, id := range ids {
+			o, err := tx.Finding(ctx, id)
+			if errors.Is(err, redoubt.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			var d findingDetail
+			if err := d.code(ctx, tx, o); err != nil {
+				return err
+			}
+			highlight(ctx, o.Path, d.Code)
+			codes[id] = findingCode{d.Code, d.CodeOf, d.NoCode}
+		}
+		return nil
+	})
+	return codes, err
+}
+
+// addCode adds the code of the first finding of each pending request.
+func (req *request) addCode(rows []exceptionRequestRow) error {
+	var ids []int64
+	for _, r := range rows {
+		if r.State == redoubt.RequestOpen && r.Finding != 0 {
+			ids = append(ids, r.Finding)
+		}
+	}
+	codes, err := req.findingCodes(ids)
+	for i := range rows {
+		if rows[i].State == redoubt.RequestOpen {
+			rows[i].Code = codes[rows[i].Finding]
+		}
+	}
+	return err
+}
+
+// requestedFinding is a finding of a request, with its code where it is one of the first.
+type requestedFinding struct {
+	shownFinding
+	Code findingCode
+}
+
+// requestedFindings reads findings of a request in the order of the ids, and the code of the first.
+func (req *request) requestedFindings(view *index.View, ids []int64) ([]requestedFinding, error) {
+	found, err := req.findingsByID(view, ids)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(found, func(a, b shownFinding) int { return slices.Index(ids, a.ID) - slices.Index(ids, b.ID) })
+	var first []int64
+	for _, f := range found[:min(len(found), requestCodes)] {
+		first = append(first, f.ID)
+	}
+	codes, err := req.findingCodes(first)
+	out := make([]requestedFinding, len(found))
+	for i, f := range found {
+		out[i] = requestedFinding{f, codes[f.ID]}
+	}
+	return out, err
+}
