@@ -5,6 +5,11 @@ type ListDeploymentsResponse struct {
 	Deployments []Deployment `json:"deployments" doc:"The token's deployment, and only that."`
 }
 
+// DeploymentResponse holds one deployment.
+type DeploymentResponse struct {
+	Deployment Deployment `json:"deployment" doc:"The deployment, as the list has it."`
+}
+
 // Deployment is the tenant: an organisation's account.
 type Deployment struct {
 	ID       int64              `json:"id" doc:"Id of the deployment, which every path takes." example:"1"`

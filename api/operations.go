@@ -55,6 +55,11 @@ func (c *Client) ListDeploymentsV2(ctx context.Context) (*ListDeploymentsRespons
 	return answer[ListDeploymentsResponse](ctx, c, call{method: http.MethodGet, base: "/api/v2", path: "/deployments"})
 }
 
+// GetDeployment returns the deployment of the token.
+func (c *Client) GetDeployment(ctx context.Context, deployment string) (*DeploymentResponse, error) {
+	return answer[DeploymentResponse](ctx, c, call{method: http.MethodGet, path: path(deployment)})
+}
+
 // SearchIssues answers findings as assistants of the hosted service ask for them.
 func (c *Client) SearchIssues(ctx context.Context, deployment string, r SearchIssuesRequest) (*SearchIssuesResponse, error) {
 	return answer[SearchIssuesResponse](ctx, c, call{reads: true, method: http.MethodPost, base: "/api/agent", path: path(deployment, "issues", "v2"), body: r})

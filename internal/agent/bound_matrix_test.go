@@ -100,6 +100,7 @@ var boundAsks = map[string][]asked{
 	"addProjectTags":             {{body: `{"tags":["x"]}`}},
 	"removeProjectTags":          {{query: "?tags=x"}},
 	"listDeploymentsV2":          plain,
+	"getDeployment":              plain,
 	"pingAgent":                  plain,
 	"checkHealth":                plain,
 	"searchIssues":               {{body: `{"filter":{"repositoryNames":["{name}"]}}`}, {body: `{"filter":{"repositoryNames":["{oldName}"]}}`}},

@@ -68,6 +68,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"addProjectTags":             {ours: project, body: object{"tags": []string{"x"}}},
 		"removeProjectTags":          {ours: project, query: "?tags=x"},
 		"listDeploymentsV2":          {},
+		"getDeployment":              {},
 		"pingAgent":                  {},
 		"checkHealth":                {},
 		"searchIssues":               {body: object{}},

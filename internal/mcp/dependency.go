@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -33,13 +34,18 @@ type dependenciesInput struct {
 	Ecosystem    []string `json:"ecosystem,omitempty" jsonschema:"ecosystems, such as npm"`
 	License      []string `json:"license,omitempty" jsonschema:"licences, such as MIT"`
 	Transitivity []string `json:"transitivity,omitempty" jsonschema:"direct, transitive or unknown"`
+	Projects     []string `json:"projects,omitempty" jsonschema:"names of projects, such as acme/payments; at most 25"`
 	ProjectIDs   []int64  `json:"project_ids,omitempty" jsonschema:"ids of projects, as list_projects tells them"`
 	Cursor       string   `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
 }
 
 func (a *assistant) searchDependencies(ctx context.Context, in dependenciesInput) (*sdk.CallToolResult, error) {
 	f := &api.DependencyFilter{License: in.License, Version: in.Version, Ecosystem: in.Ecosystem, Transitivity: in.Transitivity}
-	for _, id := range in.ProjectIDs {
+	named, err := a.projectIDs(ctx, in.Projects)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range slices.Concat(in.ProjectIDs, named) {
 		f.RepositoryID = append(f.RepositoryID, api.Int(id))
 	}
 	switch ranged := in.FromVersion != "" || in.ToVersion != ""; {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -121,7 +122,7 @@ func linesOf(r *api.ListFindingsResponse) (out []findingLine) {
 func (a *assistant) findingTools(s *sdk.Server) {
 	reader(s, tool{
 		"search_findings", "Search findings",
-		"Findings of code or of vulnerable dependencies, newest first, 25 on a page. Members of the filter narrow it, values of one member widen it. A saved view goes in place of a filter.",
+		"Findings of code or of vulnerable dependencies, 25 on a page, newest first unless sort has another order. Members of the filter narrow it, values of one member widen it. A saved view goes in place of a filter.",
 	}, a.searchFindings)
 	reader(s, tool{
 		"get_finding", "Read a finding",
@@ -142,7 +143,8 @@ func (a *assistant) findingTools(s *sdk.Server) {
 type searchInput struct {
 	findingsFilter
 	ofView
-	Page int64 `json:"page,omitempty" jsonschema:"page of 25, from 0"`
+	Sort string `json:"sort,omitempty" jsonschema:"newest, oldest, severity (the most severe first) or due (the nearest first); sca only: epss, kev or reachability; newest, or as the view has it, when absent"`
+	Page int64  `json:"page,omitempty" jsonschema:"page of 25, from 0"`
 }
 
 func (a *assistant) searchFindings(ctx context.Context, in searchInput) (*sdk.CallToolResult, error) {
@@ -154,6 +156,9 @@ func (a *assistant) searchFindings(ctx context.Context, in searchInput) (*sdk.Ca
 		return nil, fmt.Errorf("page is %d: pages count from 0", in.Page)
 	}
 	q.Page, q.PageSize = in.Page*pageSize/apiPageSize, apiPageSize
+	if q.Sort = in.Sort; q.Sort == "severity" {
+		q.Sort = "risk" // its word in the Web API
+	}
 	list, err := a.Client.ListFindings(ctx, a.Deployment, q)
 	if err != nil {
 		return nil, err
@@ -166,7 +171,10 @@ func (a *assistant) searchFindings(ctx context.Context, in searchInput) (*sdk.Ca
 		return nil, err
 	}
 	order := "newest first"
-	if in.View != 0 {
+	switch {
+	case in.Sort != "":
+		order = "in the order " + in.Sort
+	case in.View != 0:
 		order = "as the view has them"
 	}
 	said := fmt.Sprintf("%d findings on page %d, %s.%s", len(page), in.Page, order, lost)
@@ -245,18 +253,28 @@ func (a *assistant) countFindings(ctx context.Context, in countInput) (*sdk.Call
 }
 
 type secretsInput struct {
-	Projects []string `json:"projects,omitempty" jsonschema:"names of projects"`
-	Status   []string `json:"status,omitempty" jsonschema:"FINDING_STATUS_OPEN, FINDING_STATUS_IGNORED or FINDING_STATUS_FIXED"`
-	Severity []string `json:"severity,omitempty" jsonschema:"SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH or SEVERITY_CRITICAL"`
-	Cursor   string   `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
+	Projects   []string `json:"projects,omitempty" jsonschema:"names of projects"`
+	Status     []string `json:"status,omitempty" jsonschema:"open, ignored or fixed"`
+	Severities []string `json:"severities,omitempty" jsonschema:"low, medium, high or critical" also:"severity"`
+	Cursor     string   `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
 }
 
 func (a *assistant) listSecrets(ctx context.Context, in secretsInput) (*sdk.CallToolResult, error) {
-	list, err := a.Client.ListSecrets(ctx, a.Deployment, api.SecretsQuery{Repo: in.Projects, Status: in.Status, Severity: in.Severity, Cursor: in.Cursor, Limit: pageSize})
+	list, err := a.Client.ListSecrets(ctx, a.Deployment, api.SecretsQuery{
+		Repo: in.Projects, Status: prefixed("FINDING_STATUS_", in.Status), Severity: prefixed("SEVERITY_", in.Severities), Cursor: in.Cursor, Limit: pageSize,
+	})
 	if err != nil {
 		return nil, err
 	}
 	return answer(fmt.Sprintf("%d secrets.%s", len(list.Findings), next(list.Cursor)), list.Findings)
+}
+
+// prefixed returns words as the operations of secrets write them: open is FINDING_STATUS_OPEN.
+func prefixed(prefix string, words []string) (out []string) {
+	for _, word := range words {
+		out = append(out, prefix+strings.TrimPrefix(strings.ToUpper(word), prefix))
+	}
+	return out
 }
 
 // next says how to go on.

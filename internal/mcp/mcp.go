@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -77,6 +78,7 @@ func writer[In any](s *sdk.Server, t tool, destructive bool, fn func(context.Con
 }
 
 func add[In any](s *sdk.Server, t tool, hints *sdk.ToolAnnotations, fn func(context.Context, In) (*sdk.CallToolResult, error)) {
+	s.AddReceivingMiddleware(lenient(t.name, reflect.TypeFor[In]()))
 	// There is no structured answer beside the text: it would be the same data
 	// without its marks.
 	sdk.AddTool(s, &sdk.Tool{Name: t.name, Title: t.title, Description: t.text, Annotations: hints},

@@ -2,10 +2,12 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 )
 
@@ -34,16 +36,59 @@ func (a *assistant) listProjects(ctx context.Context, in projectsInput) (*sdk.Ca
 	return answer(said, list.Projects)
 }
 
+// ofProject names one project.
+type ofProject struct {
+	Project   string `json:"project,omitempty" jsonschema:"name of one project, such as acme/payments; all projects when absent" also:"projects"`
+	ProjectID int64  `json:"project_id,omitempty" jsonschema:"id of the project in place of its name"`
+}
+
+// projectID returns the id of the project that is named, 0 where none is.
+func (a *assistant) projectID(ctx context.Context, of ofProject) (int64, error) {
+	switch {
+	case of.Project == "":
+		return of.ProjectID, nil
+	case of.ProjectID != 0:
+		return 0, errors.New("project and project_id are both there: name the project by one of them")
+	}
+	ids, err := a.projectIDs(ctx, []string{of.Project})
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+// projectIDs returns the ids of projects by their names.
+func (a *assistant) projectIDs(ctx context.Context, names []string) (ids []int64, err error) {
+	if len(names) > pageSize {
+		return nil, fmt.Errorf("projects has %d names: name at most %d", len(names), pageSize)
+	}
+	for _, name := range names {
+		if err := redoubt.CheckProjectName(name); err != nil {
+			return nil, err
+		}
+		found, err := a.Client.GetProject(ctx, a.Deployment, name)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found.Project.ID)
+	}
+	return ids, nil
+}
+
 type scansInput struct {
-	ProjectID int64    `json:"project_id,omitempty" jsonschema:"id of a project, as list_projects tells it"`
-	Branch    string   `json:"branch,omitempty" jsonschema:"branch, full or short"`
-	Since     string   `json:"since,omitempty" jsonschema:"only scans after this day or time"`
-	Statuses  []string `json:"statuses,omitempty" jsonschema:"SCAN_STATUS_RUNNING, SCAN_STATUS_COMPLETED, SCAN_STATUS_ERROR or SCAN_STATUS_NEVER_FINISHED"`
-	Cursor    string   `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
+	ofProject
+	Branch   string   `json:"branch,omitempty" jsonschema:"branch, full or short"`
+	Since    string   `json:"since,omitempty" jsonschema:"only scans after this day or time"`
+	Statuses []string `json:"statuses,omitempty" jsonschema:"SCAN_STATUS_RUNNING, SCAN_STATUS_COMPLETED, SCAN_STATUS_ERROR or SCAN_STATUS_NEVER_FINISHED"`
+	Cursor   string   `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
 }
 
 func (a *assistant) searchScans(ctx context.Context, in scansInput) (*sdk.CallToolResult, error) {
-	r := api.SearchScansRequest{Branch: in.Branch, Since: api.Instant(in.Since), RepositoryID: api.Int(in.ProjectID), Cursor: api.ID(in.Cursor), Limit: pageSize}
+	id, err := a.projectID(ctx, in.ofProject)
+	if err != nil {
+		return nil, err
+	}
+	r := api.SearchScansRequest{Branch: in.Branch, Since: api.Instant(in.Since), RepositoryID: api.Int(id), Cursor: api.ID(in.Cursor), Limit: pageSize}
 	for _, s := range in.Statuses {
 		r.Statuses = append(r.Statuses, api.ScanStatus(s))
 	}

@@ -34,9 +34,9 @@ var sbomFormats = map[string]*api.FormatVersion{
 }
 
 type createSBOMInput struct {
-	ProjectID int64  `json:"project_id,omitempty" jsonschema:"id of a project, as list_projects tells it; everything when absent"`
-	Ref       string `json:"ref,omitempty" jsonschema:"branch; the primary one when absent"`
-	Format    string `json:"format,omitempty" jsonschema:"cyclonedx, spdx or openvex; cyclonedx when absent"`
+	ofProject
+	Ref    string `json:"ref,omitempty" jsonschema:"branch; the primary one when absent"`
+	Format string `json:"format,omitempty" jsonschema:"cyclonedx, spdx or openvex; cyclonedx when absent"`
 }
 
 func (a *assistant) createSBOM(ctx context.Context, in createSBOMInput) (*sdk.CallToolResult, error) {
@@ -45,8 +45,11 @@ func (a *assistant) createSBOM(ctx context.Context, in createSBOMInput) (*sdk.Ca
 		return nil, fmt.Errorf("format is %q: expected cyclonedx, spdx or openvex", in.Format)
 	}
 	r := api.CreateSBOMExportRequest{Ref: in.Ref, FormatVersion: format}
-	if in.ProjectID != 0 {
-		r.RepositoryID = api.ID(strconv.FormatInt(in.ProjectID, 10))
+	switch id, err := a.projectID(ctx, in.ofProject); {
+	case err != nil:
+		return nil, err
+	case id != 0:
+		r.RepositoryID = api.ID(strconv.FormatInt(id, 10))
 	}
 	task, err := a.Client.CreateSBOMExport(ctx, a.Deployment, r)
 	if err != nil {

@@ -19,6 +19,10 @@ func (c *call) listDeployments(context.Context, *none) (*api.ListDeploymentsResp
 	return &api.ListDeploymentsResponse{Deployments: []api.Deployment{c.ownDeployment()}}, nil
 }
 
+func (c *call) getDeployment(context.Context, *none) (*api.DeploymentResponse, error) {
+	return &api.DeploymentResponse{Deployment: c.ownDeployment()}, nil
+}
+
 // ownDeployment is the one that the caller belongs to.
 func (c *call) ownDeployment() api.Deployment {
 	d := c.caller.Deployment

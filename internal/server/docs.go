@@ -20,6 +20,7 @@ var described = map[string]routeDoc{
 	"ping":              {"Ping", "Answers an empty object. Needs no token."},
 	"listDeployments":   {"List deployments", "Answers the one deployment that the token belongs to: its id and slug are what all other paths take, in either place."},
 	"listDeploymentsV2": {"List deployments, second version", "The same as the first version answers, where clients of the hosted service ask for it."},
+	"getDeployment":     {"Get the deployment", "The deployment that the token belongs to, as the list has it. Any other is a 404."},
 	"pingAgent":         {"Ping, as agents do", "Answers an empty object. Needs no token."},
 	"checkHealth":       {"Check that the server answers", "Says that the process runs, as clients of the hosted service ask. Needs no token. `/readyz` says whether the database does."},
 	"getMe":             {"Get who the token is", "What the token may do, until when, who made it and which deployment it belongs to."},

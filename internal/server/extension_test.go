@@ -10,7 +10,7 @@ import (
 // elsewhere are the operations that the contract or the hosted service has. All
 // others are extensions, and a new one must be in this list or be marked.
 var elsewhere = []string{
-	"ping", "listDeployments", "listDeploymentsV2", "pingAgent", "checkHealth", "getMe",
+	"ping", "listDeployments", "listDeploymentsV2", "getDeployment", "pingAgent", "checkHealth", "getMe",
 	"listFindings", "triageFindings", "listSecrets", "searchIssues", "listVulns", "createTickets", "linkTicket", "unlinkTicket", "deleteTicket",
 	"listProjects", "getProject", "updateProject", "deleteProject", "toggleManagedScan", "addProjectTags", "removeProjectTags",
 	"listDependencies", "listDependencyRepositories", "listLockfiles", "createSBOMExport", "getSBOMExport", "downloadSBOM",

@@ -34,6 +34,7 @@ func (s *Server) mux() *http.ServeMux {
 	}
 	s.page(mux, "/healthz", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, health{Status: "ok"}) })
 	s.page(mux, "/readyz", s.ready)
+	s.page(mux, "/api/readiness-check", s.ready) // where clients of the hosted service ask
 	s.page(mux, "/version", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, version{Version: s.Version}) })
 	if !s.MetricsElsewhere {
 		s.page(mux, "/metrics", s.MetricsHandler().ServeHTTP)

@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -15,7 +16,7 @@ import (
 func canonicalPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		escaped := r.URL.EscapedPath()
-		want := joinProjectName(plainSlashes(escaped))
+		want := joinProjectName(r.Method, plainSlashes(escaped))
 		if relative(want) {
 			unmatched(w, r)
 			return
@@ -71,10 +72,13 @@ func collapseSlashes(path string) string {
 	return b.String()
 }
 
+// ofProjects are the methods of …/projects/{name}.
+var ofProjects = []string{http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodDelete}
+
 // joinProjectName escapes the slashes of …/deployments/{d}/projects/{name}. A
 // last segment managed-scan or tags is no part of the name where one of two
-// segments or more stands before it.
-func joinProjectName(path string) string {
+// segments or more stands before it, or where no project has the method.
+func joinProjectName(method, path string) string {
 	rest, ok := strings.CutPrefix(path, "/api/v1/deployments/")
 	if !ok {
 		return path
@@ -89,7 +93,7 @@ func joinProjectName(path string) string {
 	}
 	for _, part := range redoubt.ProjectParts {
 		part = "/" + part
-		if before, is := strings.CutSuffix(name, part); is && segments(before) >= 2 {
+		if before, is := strings.CutSuffix(name, part); is && (segments(before) >= 2 || !slices.Contains(ofProjects, method)) {
 			return "/api/v1/deployments/" + deployment + "/projects/" + escapeSlashes(before) + part
 		}
 	}

@@ -60,7 +60,7 @@ func FuzzCanonicalPath(f *testing.F) {
 		w := httptest.NewRecorder()
 		ctx := context.WithValue(t.Context(), callKey{}, &call{w: w})
 		canonicalPath(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			again := joinProjectName(plainSlashes(r.URL.EscapedPath()))
+			again := joinProjectName(http.MethodGet, plainSlashes(r.URL.EscapedPath()))
 			if again != r.URL.EscapedPath() {
 				t.Errorf("%q became %q, and that would become %q", path, r.URL.EscapedPath(), again)
 			}

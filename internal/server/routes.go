@@ -57,6 +57,7 @@ func Routes() []Route {
 		{edge.Row(get, "/api/v1/ping", Anyone, nobody, reads, unbound), "ping", "deployments", plain((*call).ping)},
 		{edge.Row(get, "/api/v1/deployments", WebAPI, viewer, reads, unbound), "listDeployments", "deployments", plain((*call).listDeployments)},
 		{edge.Row(get, "/api/v2/deployments", WebAPI, viewer, reads, unbound), "listDeploymentsV2", "deployments", plain((*call).listDeployments)},
+		{edge.Row(get, bySlug, WebAPI, viewer, reads, unbound), "getDeployment", "deployments", plain((*call).getDeployment)},
 		{edge.Row(get, "/api/agent/ping", Anyone, nobody, reads, unbound), "pingAgent", "deployments", plain((*call).ping)},
 		{edge.Row(get, "/api/health-check", Anyone, nobody, reads, unbound), "checkHealth", "deployments", plain((*call).checkHealth)},
 		{edge.Row(get, "/api/v1/me", WebAPI, viewer, reads, unbound), "getMe", "deployments", view((*call).getMe)},

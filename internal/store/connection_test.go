@@ -264,3 +264,54 @@ func TestAProjectHasTheAddressOfItsRepository(t *testing.T) {
 		addressIs("where the host tells none, what a scan tells", "https://mirror.example/acme/payments")
 	})
 }
+
+// TestProjectsKeepTheirNameBeforeReservedOnes: a host and a scan that rename a repository
+// to a name that no project can have leave the project's name, each time, and store the
+// rest; people are refused.
+func TestProjectsKeepTheirNameBeforeReservedOnes(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		c := d.connection("gitea")
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.SaveRepositories(ctx, c.ID, []redoubt.Repository{told("1", "acme/never/tags"), told("2", "acme/web")}, true)
+			d.check(err)
+			taken, err := tx.TakeRepositories(ctx, list, func(string) bool { return true })
+			same(t, "repositories that become projects", mappedNames(taken), []string{"acme/web"})
+			return err
+		})
+		for _, part := range redoubt.ProjectParts {
+			reserved := "acme/own/" + part
+			mine := d.take(d.tell(c, told("1"+part, "acme/"+part+"-tool"))[0])
+			for range 2 {
+				same(t, "the repository", d.tell(c, told("1"+part, reserved))[0].FullName, reserved)
+			}
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				scan := redoubt.Project{Name: "acme/" + part + "-scanned", RepoID: part}
+				p, err := tx.ProjectForScan(ctx, nil, scan)
+				if err != nil {
+					return err
+				}
+				p, err = tx.UpdateProjectByScan(ctx, nil, p.ID, redoubt.Project{Name: "acme/scanned/" + part, RepoID: part, URL: "https://git.example/x"})
+				same(t, "the name after a scan", p.Name, scan.Name)
+				same(t, "the URL after a scan", p.URL, "https://git.example/x")
+				return err
+			})
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				p, err := tx.Project(ctx, mine.ID)
+				same(t, "the name after the host renamed it", p.Name, mine.Name)
+				return err
+			})
+			invalid(t, "a rename by people", s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.RenameProject(ctx, mine.ID, reserved)
+				return err
+			}), "name")
+		}
+	})
+}
+
+func mappedNames(projects []redoubt.Project) (names []string) {
+	for _, p := range projects {
+		names = append(names, p.Name)
+	}
+	return names
+}

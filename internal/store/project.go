@@ -234,12 +234,12 @@ func set[T any](member, value *T) {
 // RenameProject gives a project another name; the old one keeps answering. A
 // name that another project has is redoubt.ErrConflict.
 func (tx *Tx) RenameProject(ctx context.Context, id int64, name string) (redoubt.Project, error) {
-	if err := redoubt.CheckProjectName(name); err != nil {
-		return redoubt.Project{}, redoubt.Invalid("name", "%v", err)
-	}
 	before, err := tx.Project(ctx, id)
-	if err != nil {
+	if err != nil || name == before.Name {
 		return before, err
+	}
+	if err := redoubt.CheckNewProjectName(name); err != nil {
+		return before, redoubt.Invalid("name", "%v", err)
 	}
 	after := before
 	after.Name = name

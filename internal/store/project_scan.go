@@ -128,10 +128,11 @@ func (tx *Tx) addressOf(ctx context.Context, p redoubt.Project, scanned string) 
 }
 
 // freeName returns the name that a project has from now on: the new one where it
-// is free. Where two repositories swap names, the second scan frees it.
+// is free and a project can have it. Where two repositories swap names, the second scan
+// frees it.
 func (tx *Tx) freeName(ctx context.Context, p redoubt.Project, name string) (string, error) {
-	if name == p.Name {
-		return name, nil
+	if name == p.Name || redoubt.CheckNewProjectName(name) != nil {
+		return p.Name, nil
 	}
 	switch _, err := tx.projectWhere(ctx, `AND name = $2`, name); {
 	case errors.Is(err, redoubt.ErrNotFound):

@@ -144,7 +144,7 @@ func (tx *Tx) updateRepository(ctx context.Context, before, after redoubt.Reposi
 		return err
 	}
 	p, err := tx.Project(ctx, after.ProjectID)
-	if err != nil || p.Name != before.FullName || redoubt.CheckProjectName(after.FullName) != nil {
+	if err != nil || p.Name != before.FullName || redoubt.CheckNewProjectName(after.FullName) != nil {
 		return err
 	}
 	if _, err := tx.projectWhere(ctx, `AND name = $2`, after.FullName); !errors.Is(err, redoubt.ErrNotFound) {
@@ -197,7 +197,7 @@ func (tx *Tx) loseRepositories(ctx context.Context, lost map[string]redoubt.Repo
 
 // TakeRepository makes a repository a project: the one of its full name, which is made
 // where there is none. One that is a project already stays it. A project that is another
-// repository is redoubt.ErrConflict.
+// repository is redoubt.ErrConflict, as is a name that no new project can have.
 func (tx *Tx) TakeRepository(ctx context.Context, id int64) (redoubt.Project, error) {
 	r, err := tx.RepositoryByID(ctx, id)
 	if err != nil {
@@ -208,6 +208,9 @@ func (tx *Tx) TakeRepository(ctx context.Context, id int64) (redoubt.Project, er
 	}
 	p, err := tx.projectWhere(ctx, `AND name = $2`, r.FullName)
 	if errors.Is(err, redoubt.ErrNotFound) {
+		if reserved := redoubt.CheckNewProjectName(r.FullName); reserved != nil {
+			return p, fmt.Errorf("%w: %w", reserved, redoubt.ErrConflict)
+		}
 		p, err = tx.CreateProject(ctx, projectOf(r))
 	}
 	if err != nil {

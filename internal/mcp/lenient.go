@@ -1,0 +1,79 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// lenient returns a middleware that brings the arguments of a tool into the form of its
+// input before the SDK validates them by the schema, which names one form alone.
+func lenient(tool string, input reflect.Type) sdk.Middleware {
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			if call, ok := r.(*sdk.CallToolRequest); ok && call.Params != nil && call.Params.Name == tool {
+				call.Params.Arguments = formed(call.Params.Arguments, input)
+			}
+			return next(ctx, method, r)
+		}
+	}
+}
+
+// formed returns arguments in the form of the input. A member may go by the other name
+// that the tag "also" of its field has. What has no such form stays as it is.
+func formed(arguments json.RawMessage, input reflect.Type) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(arguments, &members) != nil {
+		return arguments
+	}
+	for _, field := range reflect.VisibleFields(input) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if other := field.Tag.Get("also"); other != "" && members[name] == nil && members[other] != nil {
+			members[name] = members[other]
+			delete(members, other)
+		}
+		if value := members[name]; value != nil {
+			members[name] = formedValue(value, field.Type)
+		}
+	}
+	out, err := json.Marshal(members)
+	if err != nil {
+		return arguments
+	}
+	return out
+}
+
+// formedValue returns a value in the form of a type: a lone value as a list where one is
+// expected, a list of one value as that value where none is, and text as a number.
+func formedValue(value json.RawMessage, form reflect.Type) json.RawMessage {
+	if string(value) == "null" {
+		return value
+	}
+	var list []json.RawMessage
+	isList := json.Unmarshal(value, &list) == nil
+	if form.Kind() == reflect.Slice {
+		if !isList {
+			list = []json.RawMessage{value}
+		}
+		for i := range list {
+			list[i] = formedValue(list[i], form.Elem())
+		}
+		value, _ = json.Marshal(list) // of what was decoded: no error
+		return value
+	}
+	if isList && len(list) == 1 {
+		value = list[0]
+	}
+	if form.Kind() == reflect.Int64 {
+		text := bytes.Trim(value, `"`)
+		if _, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+			value = text
+		}
+	}
+	return value
+}
