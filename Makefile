@@ -99,16 +99,6 @@ transcript-hosts: ## Record again what docs/managed-scans.md shows: the way of m
 schemathesis: ## Hold a demo server to openapi.json, EXAMPLES=50 for each operation (needs Python and the network once)
 	@EXAMPLES=$(EXAMPLES) scripts/schemathesis
 
-# What decides: each place is broken, and the package's own tests are asked. Minutes a package.
-MUTANTS ?= internal/auth internal/policy internal/triage internal/edge internal/version internal/advisory internal/ingest internal/agent
-MUTATED ?=
-FIRST ?=
-BY ?=
-
-.PHONY: mutants
-mutants: ## Break what decides, place by place, and list what no test sees; MUTANTS=internal/auth MUTATED=session.go narrows it, BY=internal/server asks the tests there, FIRST=TestSession those before all others
-	nice go run ./internal/tools/mutants -files "$(MUTATED)" -first "$(FIRST)" -by "$(BY)" $(MUTANTS)
-
 .PHONY: golden
 golden: ## Write the golden files again; read the diff before committing it
 	go test $(call packages_with,flag\.Bool.*"update") -update

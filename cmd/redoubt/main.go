@@ -52,7 +52,6 @@ type cli struct {
 	Migrate    migrateCmd    `cmd:"" help:"Move what is stored to another kind of database."`
 	Advisories advisoriesCmd `cmd:"" help:"Load and query advisories about vulnerable packages."`
 	Audit      auditCmd      `cmd:"" help:"Show the audit trail: who changed what."`
-	Bench      benchCmd      `cmd:"" help:"Benchmark this machine with generated scans."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 
 	RunnerInside runnerInsideCmd `cmd:"" name:"runner-inside" hidden:"" help:"What a runner starts in its sandbox."`
