@@ -85,7 +85,7 @@ func TestToolsShareNames(t *testing.T) {
 			var list []api.Dependency
 			w.data(s, "search_dependencies", arguments, &list)
 			for _, d := range list {
-				out = append(out, string(d.ID))
+				out = append(out, d.ID)
 			}
 			return out
 		}

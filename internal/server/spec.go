@@ -85,6 +85,13 @@ func newSpec() *spec {
 	s.operations["importReports"].described.RequestBody = importBody()
 	s.operations["downloadSBOM"].described.Responses["200"].Content = documentContent()
 	s.operations["exportFindings"].described.Responses["200"].Content = exportContent()
+	s.tellHeaders()
+	s.markMembers()
+	return s
+}
+
+// tellHeaders describes the headers of single operations.
+func (s *spec) tellHeaders() {
 	for _, id := range hinted {
 		tellHeader(s.operations[id].described.Responses["200"], api.FindingsHeader)
 	}
@@ -101,8 +108,6 @@ func newSpec() *spec {
 	for _, id := range []string{"listFindings", "countFindings", "exportFindings"} {
 		tellHeader(s.operations[id].described.Responses["200"], api.ViewProblemHeader)
 	}
-	s.markMembers()
-	return s
 }
 
 // settleBody says of a JSON body what is taken: no other media type, which the

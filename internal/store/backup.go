@@ -33,10 +33,10 @@ func (s *Store) Backup(ctx context.Context, file string) error {
 // notBackedUp says why a backup was not written. A disk that is full or takes no writes is
 // that of the backup: a backup writes nothing to that of the database.
 func (s *Store) notBackedUp(ctx context.Context, file string, err error) error {
-	switch s.engine.classify(err) {
-	case redoubt.ErrDiskFull:
+	switch kind := s.engine.classify(err); {
+	case errors.Is(kind, redoubt.ErrDiskFull):
 		return fmt.Errorf("back up to %s: there is not enough room in %s for a copy of the database; nothing was written: %w", file, filepath.Dir(file), err)
-	case redoubt.ErrReadOnly, redoubt.ErrOutOfFiles:
+	case errors.Is(kind, redoubt.ErrReadOnly), errors.Is(kind, redoubt.ErrOutOfFiles):
 		return fmt.Errorf("back up to %s: the file cannot be written: %w", file, err)
 	}
 	return fmt.Errorf("back up to %s: %w", file, s.engine.explain(ctx, err))

@@ -131,7 +131,8 @@ func (tx *Tx) addressOf(ctx context.Context, p redoubt.Project, scanned string) 
 // is free and a project can have it. Where two repositories swap names, the second scan
 // frees it.
 func (tx *Tx) freeName(ctx context.Context, p redoubt.Project, name string) (string, error) {
-	if name == p.Name || redoubt.CheckNewProjectName(name) != nil {
+	possible := redoubt.CheckNewProjectName(name) == nil
+	if name == p.Name || !possible {
 		return p.Name, nil
 	}
 	switch _, err := tx.projectWhere(ctx, `AND name = $2`, name); {
