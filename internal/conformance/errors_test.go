@@ -18,7 +18,7 @@ import (
 // testUnknownRoutes holds that an address that the table does not have is a
 // problem document too.
 func testUnknownRoutes(t *testing.T, w *world) {
-	for _, path := range []string{"/", "/nothing", "/api", "/api/v1", "/api/v1/nothing", "/api/v2/projects", w.root(), w.root() + "/findings/1/2", w.root() + "/policies/1/nothing"} {
+	for _, path := range []string{"/", "/nothing", "/api", "/api/v1", "/api/v1/nothing", "/api/v2/projects", w.root() + "/nothing", w.root() + "/findings/1/2", w.root() + "/policies/1/nothing"} {
 		for _, method := range []string{"GET", "POST", "DELETE"} {
 			for _, token := range []string{"", "-"} {
 				p := refused(t, w.send(t, request{method: method, path: path, token: token}), 404, api.CodeNotFound)
