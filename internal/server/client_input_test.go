@@ -124,3 +124,14 @@ func TestOpenAPIIsAtTheRoot(t *testing.T) {
 		t.Errorf("%d, to %q", a.status, a.header.Get("Location"))
 	}
 }
+
+// TestRefusedIDsAreExplained: the text names the limit, not the pattern that it is checked by.
+func TestRefusedIDsAreExplained(t *testing.T) {
+	h := newHosted(t)
+	for _, id := range []string{"4294967296", `"4294967296"`, `"abc"`, "-1", "1.5"} {
+		a := h.send(http.MethodPost, "/api/v1/deployments/acme/scans/search", `{"repository_id":`+id+`}`)
+		if a.status != http.StatusBadRequest || strings.Contains(a.body, "[0-9]") || !strings.Contains(a.body, "4294967295") {
+			t.Errorf("%s: %d %s", id, a.status, a.body)
+		}
+	}
+}
