@@ -41,6 +41,8 @@ func TestHostedWordsFold(t *testing.T) {
 		"status=OPEN":                                         "status=open",
 		"issue_type=sca&transitivities=DIRECT":                "issue_type=sca&transitivities=direct",
 		"status=Provisionally%20Ignored":                      "status=provisionally_ignored",
+		"issue_type=SCA":                                      "issue_type=sca",
+		"issue_type=AI%20SAST,Sca":                            "issue_type=ai_sast,sca",
 	} {
 		got, want := h.send(http.MethodGet, "/api/v1/deployments/acme/findings?"+folded, ""), h.send(http.MethodGet, "/api/v1/deployments/acme/findings?"+plain, "")
 		if want.status != http.StatusOK || got.status != http.StatusOK || got.body != want.body {
@@ -50,8 +52,10 @@ func TestHostedWordsFold(t *testing.T) {
 			t.Errorf("%s in the contract: %d", folded, a.status)
 		}
 	}
-	if a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings?severities=hi", ""); a.status != http.StatusBadRequest {
-		t.Errorf("an unknown word: %d", a.status)
+	for _, query := range []string{"severities=hi", "issue_type=sca&transitivities=no_reachability_analysis"} {
+		if a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings?"+query, ""); a.status != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, a.status)
+		}
 	}
 }
 
