@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -84,5 +87,47 @@ func TestAFeedWithASignatureIsLoadedInFull(t *testing.T) {
 		if err == nil || strings.Contains(out+err.Error(), secret) {
 			t.Errorf("%s is shown: %s %v", secret, out, err)
 		}
+	}
+}
+
+// TestAnAddressThatIsWrongShowsNoPassword: of addresses with characters that need an escape,
+// of one with blanks around it, and of redirects to such.
+func TestAnAddressThatIsWrongShowsNoPassword(t *testing.T) {
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/moved.json":
+			w.Header().Set("Location", "http://other:hid den\"hidden@osv.example/x?sig=s1gned")
+			w.WriteHeader(http.StatusFound)
+		case "/loop.json":
+			w.Header().Set("Location", "/loop.json?sig=s1gned")
+			w.WriteHeader(http.StatusFound)
+		default:
+			fmt.Fprint(w, osvRecord("A-1", "a", "1.0.0"))
+		}
+	}))
+	defer h.Close()
+	secrets := []string{"open", "sesame", "hid", "den", "s1gned"}
+	for _, address := range []string{
+		"http://reader:open#sesame@osv.example/x", "http://reader:open/sesame@osv.example/x", "http://reader:open?sesame@osv.example/x",
+		"http://reader:open sesame@osv.example/x", "http://reader:open\"sesame@osv.example/x", "http://reader:%zzsesame@osv.example/x",
+		h.URL + "/moved.json", h.URL + "/loop.json",
+	} {
+		c := advisoriesUpdateCmd{From: []string{address}}
+		c.Data = t.TempDir()
+		out, err := c.output(t)
+		file, _ := os.ReadFile(filepath.Join(c.Data, store.FileName))
+		for _, secret := range secrets {
+			if err == nil || strings.Contains(strings.ReplaceAll(out+err.Error(), c.Data, ""), secret) {
+				t.Errorf("%s shows %s: %s %v", address, secret, out, err)
+			}
+		}
+		if bytes.Contains(file, []byte("sesame")) || bytes.Contains(file, []byte("s1gned")) {
+			t.Errorf("the database stores a part of %s", address)
+		}
+	}
+	c := advisoriesUpdateCmd{From: []string{" " + strings.Replace(h.URL, "://", "://reader:opensesame@", 1) + "/record.json\n"}}
+	c.Data = t.TempDir()
+	if out, err := c.output(t); err != nil || strings.Contains(out, "sesame") {
+		t.Errorf("%s %v", out, err)
 	}
 }

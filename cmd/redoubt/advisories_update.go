@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -125,18 +126,29 @@ func (e shownError) Unwrap() error { return e.error }
 
 func (e shownError) Error() string {
 	text := strings.ReplaceAll(e.error.Error(), e.of.Location, e.of.Shown())
+	if before, _, is := strings.Cut(text, "failed to parse Location header"); is { // and then parts of it
+		return before + "the redirect leads to no valid address"
+	}
+	text = queryInText.ReplaceAllString(text, `"$1"`)
 	return addressInText.ReplaceAllStringFunc(text, func(address string) string {
 		return redoubt.AdvisorySource{Location: address}.Shown() // also of a redirect
 	})
 }
 
-// addressInText matches the addresses in a text.
-var addressInText = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"]+[^\s":.,;]`)
+// addressInText matches the addresses in a text, and queryInText the quoted paths with a query.
+var (
+	addressInText = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"]+[^\s":.,;]`)
+	queryInText   = regexp.MustCompile(`"(/[^"?]*)\?[^"]*"`)
+)
+
+// errAddress has no cause: that of net/url quotes what stands in the place of a port.
+var errAddress = errors.New("the address is not valid: write special characters of a user name or password as in %23 for #")
 
 // all loads the sources one after the other and publishes what they brought.
 func (u *updater) all(ctx context.Context, from []string, told func(redoubt.AdvisorySource, advisory.LoadResult, bool)) error {
 	var failed []error
 	for _, location := range from {
+		location = strings.TrimSpace(location)
 		s, done, unchanged, err := u.one(ctx, location)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -180,6 +192,9 @@ func (u *updater) one(ctx context.Context, location string) (s redoubt.AdvisoryS
 	}
 	file := location
 	if isURL {
+		if _, err := url.Parse(location); err != nil {
+			return s, done, false, errAddress
+		}
 		d := download{updater: u, source: &s, address: location}
 		if file, unchanged, err = d.run(ctx); err != nil || unchanged {
 			if s.CheckedAt = u.clock(); err != nil {

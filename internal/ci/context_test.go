@@ -236,3 +236,19 @@ func TestDetectProjectOfRemote(t *testing.T) {
 		}
 	}
 }
+
+// TestAddressesOfOddForms: folders of Windows name no project, and credentials go whatever
+// the case of the scheme or the blanks before it.
+func TestAddressesOfOddForms(t *testing.T) {
+	for _, folder := range []string{"C:/git/acme/shop.git", `d:/acme/shop`} {
+		if at := ci.Detect(ci.Env{}, ci.Facts{Top: "/src/shop", Remote: folder}); at.Remote != "" || at.Project != "local_scan/shop" {
+			t.Errorf("%s is the project %q", folder, at.Project)
+		}
+	}
+	for _, address := range []string{"HTTPS://hidden@host/acme/shop.git", " https://dev:hidden@host/acme/shop.git", "\thttps://hidden@host/acme/shop.git"} {
+		at := ci.Detect(ci.Env{"SEMGREP_REPO_URL": address}, ci.Facts{Top: "/src/shop"})
+		if strings.Contains(at.URL, "hidden") || !strings.HasSuffix(at.URL, "://host/acme/shop.git") {
+			t.Errorf("%q is shown as %q", address, at.URL)
+		}
+	}
+}

@@ -14,14 +14,17 @@ var (
 
 // The credentials of an address: all before the host, or of ssh, which needs the user, the password.
 var (
-	httpCredentials = regexp.MustCompile(`^((?:git\+)?https?://)[^/\n]*@`)
+	httpCredentials = regexp.MustCompile(`(?i)^((?:git\+)?https?://)[^/\n]*@`)
 	passwordOf      = regexp.MustCompile(`^([\w+]+://[^/:@\n]*):[^/\n]*@`)
 )
 
 // withoutCredentials removes the credentials from a repository's address.
 func withoutCredentials(address string) string {
-	return passwordOf.ReplaceAllString(httpCredentials.ReplaceAllString(address, "$1"), "$1@")
+	return passwordOf.ReplaceAllString(httpCredentials.ReplaceAllString(strings.TrimSpace(address), "$1"), "$1@")
 }
+
+// drive matches a folder of Windows, which reads like the host C of ssh.
+var drive = regexp.MustCompile(`^[A-Za-z]:/`)
 
 // maxAddress bounds an address, as it is bounded where the semgrep CLI reads it.
 const maxAddress = 1024
@@ -29,8 +32,8 @@ const maxAddress = 1024
 // NameOf is the project that a repository's address names, all folders above it
 // included: group/sub/repo. It is empty for what is no address with both.
 func NameOf(address string) string {
-	address = strings.TrimSuffix(strings.TrimSuffix(withoutCredentials(strings.TrimSpace(address)), "/"), ".git")
-	if address == "" || len(address) > maxAddress {
+	address = strings.TrimSuffix(strings.TrimSuffix(withoutCredentials(address), "/"), ".git")
+	if address == "" || len(address) > maxAddress || drive.MatchString(address) {
 		return ""
 	}
 	expression := asSSH

@@ -49,7 +49,8 @@ func formed(arguments json.RawMessage, input reflect.Type) json.RawMessage {
 }
 
 // formedValue returns a value in the form of a type: a lone value as a list where one is
-// expected, a list of one value as that value where none is, and text as a number.
+// expected, a list of one value as that value where none is, and text as the number that
+// JSON would write like that.
 func formedValue(value json.RawMessage, form reflect.Type) json.RawMessage {
 	if string(value) == "null" {
 		return value
@@ -63,7 +64,9 @@ func formedValue(value json.RawMessage, form reflect.Type) json.RawMessage {
 		for i := range list {
 			list[i] = formedValue(list[i], form.Elem())
 		}
-		value, _ = json.Marshal(list) // of what was decoded: no error
+		if formed, err := json.Marshal(list); err == nil {
+			return formed
+		}
 		return value
 	}
 	if isList && len(list) == 1 {
@@ -71,7 +74,7 @@ func formedValue(value json.RawMessage, form reflect.Type) json.RawMessage {
 	}
 	if form.Kind() == reflect.Int64 {
 		text := bytes.Trim(value, `"`)
-		if _, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && strconv.FormatInt(n, 10) == string(text) {
 			value = text
 		}
 	}

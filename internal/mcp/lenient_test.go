@@ -148,3 +148,16 @@ func TestSearchSorts(t *testing.T) {
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// TestUnreadableIDsNeverWiden: a list with an id that is no number selects nothing, as
+// otherwise the rest of the filter would select more findings than were named.
+func TestUnreadableIDsNeverWiden(t *testing.T) {
+	w := newWorld(t, "")
+	s := w.connect(w.token)
+	for _, ids := range []any{[]string{"007"}, []string{"+5"}, "007", []any{1, "+5"}, []string{"1e3"}, []any{[]string{"007"}}} {
+		arguments := map[string]any{"issue_type": "sast", "ids": ids, "status": "open", "state": "ignored"}
+		if text, refused := w.call(s, "plan_triage", arguments); !refused {
+			t.Errorf("ids %v: %s", ids, text)
+		}
+	}
+}

@@ -41,6 +41,8 @@ func TestHostedWordsFold(t *testing.T) {
 		"status=OPEN":                                         "status=open",
 		"issue_type=sca&transitivities=DIRECT":                "issue_type=sca&transitivities=direct",
 		"status=Provisionally%20Ignored":                      "status=provisionally_ignored",
+		"issue_type=SCA":                                      "issue_type=sca",
+		"issue_type=AI%20SAST,Sca":                            "issue_type=ai_sast,sca",
 	} {
 		got, want := h.send(http.MethodGet, "/api/v1/deployments/acme/findings?"+folded, ""), h.send(http.MethodGet, "/api/v1/deployments/acme/findings?"+plain, "")
 		if want.status != http.StatusOK || got.status != http.StatusOK || got.body != want.body {
@@ -50,8 +52,10 @@ func TestHostedWordsFold(t *testing.T) {
 			t.Errorf("%s in the contract: %d", folded, a.status)
 		}
 	}
-	if a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings?severities=hi", ""); a.status != http.StatusBadRequest {
-		t.Errorf("an unknown word: %d", a.status)
+	for _, query := range []string{"severities=hi", "issue_type=sca&transitivities=no_reachability_analysis"} {
+		if a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings?"+query, ""); a.status != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, a.status)
+		}
 	}
 }
 
@@ -122,5 +126,16 @@ func TestOpenAPIIsAtTheRoot(t *testing.T) {
 	}
 	if a.status != http.StatusPermanentRedirect || a.header.Get("Location") != "/api/v1/openapi.json" {
 		t.Errorf("%d, to %q", a.status, a.header.Get("Location"))
+	}
+}
+
+// TestRefusedIDsAreExplained: the text names the limit, not the pattern that it is checked by.
+func TestRefusedIDsAreExplained(t *testing.T) {
+	h := newHosted(t)
+	for _, id := range []string{"4294967296", `"4294967296"`, `"abc"`, "-1", "1.5"} {
+		a := h.send(http.MethodPost, "/api/v1/deployments/acme/scans/search", `{"repository_id":`+id+`}`)
+		if a.status != http.StatusBadRequest || strings.Contains(a.body, "[0-9]") || !strings.Contains(a.body, "4294967295") {
+			t.Errorf("%s: %d %s", id, a.status, a.body)
+		}
 	}
 }

@@ -53,7 +53,7 @@ func mergeIssueTypes(c *call, query url.Values) {
 	}
 	sent := len(c.hostedQuery.issueTypes) > 0
 	for i, t := range c.hostedQuery.issueTypes {
-		c.hostedQuery.issueTypes[i] = strings.TrimSpace(t)
+		c.hostedQuery.issueTypes[i] = strings.ToLower(strings.Join(strings.Fields(t), "_"))
 	}
 	c.hostedQuery.issueTypes = slices.DeleteFunc(c.hostedQuery.issueTypes, func(t string) bool { return t == "" })
 	if sent && len(c.hostedQuery.issueTypes) == 0 {

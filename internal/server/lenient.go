@@ -75,7 +75,7 @@ func (c *call) lenient(op *operation) func(url.Values) {
 		}
 		for _, p := range op.described.Parameters {
 			if p.In == "query" {
-				foldWords(query[p.Name], wordsFor(op.described.OperationID, p))
+				foldWords(p.Name, query[p.Name], wordsFor(op.described.OperationID, p))
 			}
 		}
 		for _, u := range unheld {
@@ -106,11 +106,11 @@ func wordsFor(operation string, p *huma.Param) []string {
 	return words
 }
 
-// foldWords replaces values that are one of the words but for case and blanks.
-func foldWords(values, words []string) {
+// foldWords replaces values of a parameter that are one of the words but for case and blanks.
+func foldWords(parameter string, values, words []string) {
 	for i, value := range values {
 		text := strings.Join(strings.Fields(value), "_")
-		if strings.EqualFold(text, "no_reachability_analysis") {
+		if parameter == "exposures" && strings.EqualFold(text, "no_reachability_analysis") {
 			text = "unknown"
 		}
 		for _, word := range words {

@@ -139,6 +139,8 @@ func formOf(s *huma.Schema) string {
 			values[i] = fmt.Sprint(v)
 		}
 		return strings.Join(values, ", ")
+	case s.Pattern == numberPattern:
+		return "its digits as a string, up to 4294967295"
 	case s.Pattern != "":
 		return "a string that matches " + s.Pattern
 	}
