@@ -154,7 +154,7 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 func TestUnreadableIDsNeverWiden(t *testing.T) {
 	w := newWorld(t, "")
 	s := w.connect(w.token)
-	for _, ids := range []any{[]string{"007"}, []string{"+5"}, "007", []any{1, "+5"}, []string{"1e3"}, []any{[]string{"007"}}} {
+	for _, ids := range []any{[]string{"007"}, []string{"+5"}, "007", []any{1, "+5"}, []string{"1e3"}, []any{[]string{"007"}}, []int64{}} {
 		arguments := map[string]any{"issue_type": "sast", "ids": ids, "status": "open", "state": "ignored"}
 		if text, refused := w.call(s, "plan_triage", arguments); !refused {
 			t.Errorf("ids %v: %s", ids, text)

@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 )
 
@@ -56,6 +57,27 @@ func (in triageInput) request() api.TriageRequest {
 	return r
 }
 
+// emptyList returns an error if the input has a list without items: it selects nothing, and a
+// request would leave it out and select everything.
+func (in triageInput) emptyList() error {
+	var bad redoubt.InvalidError
+	check := func(name string, present bool, items int) {
+		if present && items == 0 {
+			bad.Fields = append(bad.Fields, redoubt.FieldError{Location: name, Message: "is empty: list at least one item, or leave it out"})
+		}
+	}
+	check("ids", in.IDs != nil, len(in.IDs))
+	check("projects", in.Projects != nil, len(in.Projects))
+	check("rules", in.Rules != nil, len(in.Rules))
+	check("severities", in.Severities != nil, len(in.Severities))
+	check("status", in.Status != nil, len(in.Status))
+	check("packages", in.Packages != nil, len(in.Packages))
+	if len(bad.Fields) > 0 {
+		return &bad
+	}
+	return nil
+}
+
 // planned is what a plan tells.
 type planned struct {
 	Change  any           `json:"change"`
@@ -68,6 +90,9 @@ type planned struct {
 var errOldServer = errors.New("the server is older than this program and cannot hold a change to what was shown: update it")
 
 func (a *assistant) planTriage(ctx context.Context, in triageInput) (*sdk.CallToolResult, error) {
+	if err := in.emptyList(); err != nil {
+		return nil, err
+	}
 	r := in.request()
 	r.DryRun = true
 	dry, err := a.Client.TriageFindings(ctx, a.Deployment, r)
