@@ -23,10 +23,7 @@ const scaleSizes = "REDOUBT_TEST_SCALE"
 // the start of its process to its first answer, memory, pages, facets, searches, an import and
 // a triage. Each is measured at each of the sizes, and all of it is printed as one table.
 func BenchmarkScale(b *testing.B) {
-	if text := os.Getenv(scaleSizes); text != "" {
-		defer func(was string) { *scales = was }(*scales)
-		*scales = text
-	}
+	useScale(b)
 	all := newSheet("findings")
 	for i, n := range sizesAsked(b) {
 		if i > 0 && testing.Short() {
@@ -40,6 +37,16 @@ func BenchmarkScale(b *testing.B) {
 		})
 	}
 	fmt.Print(all)
+}
+
+// useScale has the sizes of REDOUBT_TEST_SCALE, where it is set, be those of a benchmark.
+func useScale(b *testing.B) {
+	b.Helper()
+	if text := os.Getenv(scaleSizes); text != "" {
+		was := *scales
+		b.Cleanup(func() { *scales = was })
+		*scales = text
+	}
 }
 
 func benchScale(b *testing.B, w *world, to *sheet) {

@@ -1,0 +1,61 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// writtenAtOnce is how many findings an upload of BenchmarkStartWritten has.
+const writtenAtOnce = 10_000
+
+// BenchmarkStartWritten measures how long the program takes from the start of its process to its
+// first page, after a server that stored all findings over HTTP, was never asked for one, and
+// was stopped. Its sizes are those of -findings or of REDOUBT_TEST_SCALE.
+func BenchmarkStartWritten(b *testing.B) {
+	useScale(b)
+	for i, n := range sizesAsked(b) {
+		if i > 0 && testing.Short() {
+			return
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := newWorld(b)
+			s := &started{w: w, program: filepath.Join(b.TempDir(), "redoubt"), data: w.config.Dir}
+			s.build()
+			s.serve(func(ctx context.Context) { s.write(ctx, n) })
+			var took []time.Duration
+			for b.Loop() {
+				took = append(took, s.first())
+			}
+			b.ReportMetric(float64(median(took)), "ns/op")
+		})
+	}
+}
+
+// write stores findings by uploads to the server that runs, each to a project of its own.
+func (s *started) write(ctx context.Context, findings int) {
+	s.w.tb.Helper()
+	for done := 0; done < findings; done += writtenAtOnce {
+		report := semgrep(s.w.made.results(min(writtenAtOnce, findings-done)))
+		target := fmt.Sprintf("http://%s%s/imports?project=acme/written-%d&ref=main&filename=semgrep.json", s.address, s.w.byID(), done)
+		for answered := false; !answered; {
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(report))
+			s.w.check(err)
+			req.Header.Set("Authorization", "Bearer "+s.w.token)
+			res, err := http.DefaultClient.Do(req)
+			if err != nil { // it does not listen yet
+				s.w.check(ctx.Err())
+				time.Sleep(time.Millisecond)
+				continue
+			}
+			s.w.check(res.Body.Close())
+			if answered = res.StatusCode == http.StatusOK; !answered {
+				s.w.tb.Fatalf("an upload was answered %s", res.Status)
+			}
+		}
+	}
+}
