@@ -10,7 +10,7 @@ import (
 const lookEvery = time.Second
 
 // Run does what is done without being asked for, until the context ends: it follows
-// what is committed, loads what is written to, writes checkpoints, reads bodies of findings into memory, and
+// what is committed, loads deployments that are written to, writes checkpoints, reads bodies of findings into memory, and
 // takes out what nobody asks for.
 func (x *Index) Run(ctx context.Context) {
 	var all sync.WaitGroup

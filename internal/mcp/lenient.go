@@ -25,7 +25,7 @@ func lenient(tool string, input reflect.Type) sdk.Middleware {
 }
 
 // formed returns arguments in the form of the input. A member may go by the other name
-// that the tag "also" of its field has. What has no such form stays as it is.
+// that the tag "also" of its field has. Other values stay as they are, and the schema refuses them.
 func formed(arguments json.RawMessage, input reflect.Type) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(arguments, &members) != nil {

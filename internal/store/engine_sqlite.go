@@ -115,7 +115,7 @@ func openReadOnly(ctx context.Context, path string) (*engine, error) {
 		options.Set("immutable", "1") // SQLite would want to make a log
 	}
 	e := newSQLite()
-	e.locker = noLock{} // nobody can migrate
+	e.locker = noLock{}
 	if err := e.openPools(path, options); err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func openReadOnly(ctx context.Context, path string) (*engine, error) {
 	return e, nil
 }
 
-// noLock is the lock of those who start where nobody else can.
+// noLock locks nothing: on a read-only disk no process can migrate the database.
 type noLock struct{}
 
 func (noLock) SessionLock(context.Context, *sql.Conn) error { return nil }

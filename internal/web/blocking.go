@@ -27,7 +27,7 @@ type blockingPage struct {
 	Only   bool              // nothing is kept of what else it reported
 	Newer  int64             // a scan that counts by now instead, or 0
 	Types  []blockedType
-	Ask    []askForm                  // for all that still block and nobody asked about; none where there is nothing to ask
+	Ask    []askForm                  // for the blocking findings without a pending request; empty if there are none
 	Asked  []redoubt.ExceptionRequest // open ones about what still blocks
 	Done   *decision
 	Self   string
