@@ -1,9 +1,6 @@
 package store_test
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/redoubt/redoubt"
@@ -30,45 +27,4 @@ func TestSourcesAreStoredWithoutCredentials(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestStoredCredentialsOfSourcesAreRemoved migrates rows of an earlier version: those whose
-// address has user info or a query are deleted, and their bytes with them.
-func TestStoredCredentialsOfSourcesAreRemoved(t *testing.T) {
-	for _, engine := range storetest.Engines {
-		t.Run(engine, func(t *testing.T) {
-			config := storetest.Database(t, engine, storetest.NewClock())
-			s := storetest.Open(t, config)
-			run := func(query string) {
-				t.Helper()
-				if err := s.ExecRaw(t.Context(), query); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, location := range []string{"https://reader:opensesame@osv.example/a.zip", "http://osv.example/b.zip?sig=s1gned", "https://osv.example/c.zip", "/srv/osv?x@y"} {
-				run(`INSERT INTO advisory_source (location, kind, etag, last_modified, records, refused, error) VALUES ('` + location + `', 'osv', '', '', 0, 0, '')`)
-			}
-			if err := s.MigrateDown(t.Context(), 80); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			s = storetest.Open(t, config)
-			list, err := s.AdvisorySources(t.Context())
-			if err != nil || len(list) != 2 || list[0].Location != "/srv/osv?x@y" || list[1].Location != "https://osv.example/c.zip" {
-				t.Errorf("%+v %v", list, err)
-			}
-			if engine != "sqlite" {
-				return
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			text, err := os.ReadFile(filepath.Join(config.Dir, store.FileName))
-			if err != nil || bytes.Contains(text, []byte("opensesame")) || bytes.Contains(text, []byte("s1gned")) {
-				t.Errorf("the file still has the credentials, or cannot be read: %v", err)
-			}
-		})
-	}
 }

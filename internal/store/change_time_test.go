@@ -102,32 +102,3 @@ func TestOneTimeAMinute(t *testing.T) {
 		})
 	}
 }
-
-// TestTimesFromBeforeTimes: of commits from before their times were kept all is told that the
-// feed has, until a version was seen.
-func TestTimesFromBeforeTimes(t *testing.T) {
-	for _, engine := range storetest.Engines {
-		t.Run(engine, func(t *testing.T) {
-			clock := storetest.NewClock()
-			config := storetest.Database(t, engine, clock)
-			s := storetest.Open(t, config)
-			d := newTenant(t, s)
-			d.project("acme/payments")
-			d.check(s.MigrateDown(t.Context(), 72))
-			d.check(s.Close())
-			d.s = storetest.Open(t, config)
-			clock.Advance(time.Hour)
-			version, err := d.versionAt(clock.Now())
-			d.check(err)
-			same(t, "a time after, before anybody looked", version, int64(0))
-			clock.Advance(time.Hour)
-			version, err = d.versionAt(clock.Now())
-			d.check(err)
-			same(t, "a time after", version, d.version())
-			d.project("acme/other")
-			again, err := d.versionAt(clock.Now())
-			d.check(err)
-			same(t, "before the commit after", again, version)
-		})
-	}
-}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -57,17 +56,9 @@ func (tx *Tx) checkDecisions(ctx context.Context) (faults []string, err error) {
 	return faults, nil
 }
 
-// accountsSince is the migration since which each scan that is applied has an account.
-const accountsSince = 19
-
-// hasAllAccounts reports whether the database was made with accounts of scans, by one
-// program that ran all its migrations at once. One that was upgraded to them has
-// scans without.
+// hasAllAccounts reports whether each scan that is applied has an account: not in a database
+// that a version from before the baseline made, whose first scans may have none.
 func (tx *Tx) hasAllAccounts(ctx context.Context) (bool, error) {
-	at, err := many(ctx, tx.session, func(r row) (t time.Time, err error) { return t, r.Scan(&t) },
-		`SELECT tstamp FROM goose_db_version WHERE version_id IN (1, $1) ORDER BY version_id, id`, accountsSince)
-	if err != nil || len(at) != 2 {
-		return false, err
-	}
-	return at[1].Sub(at[0]) < time.Minute, nil
+	older, err := one(ctx, tx.session, scalar[int64], `SELECT COUNT(*) FROM goose_db_version WHERE version_id > 0 AND version_id < $1`, int64(baseline))
+	return older == 0, err
 }

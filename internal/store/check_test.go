@@ -87,14 +87,14 @@ func TestCheckFindsWhatDecisionsHangOn(t *testing.T) {
 	}
 }
 
-// TestScansFromBeforeAccountsAreWhole has a database that was upgraded to accounts of
-// scans, and scans from before.
+// TestScansFromBeforeAccountsAreWhole has a database that a version from before the baseline
+// made, and scans without accounts.
 func TestScansFromBeforeAccountsAreWhole(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		d.scanned(d.project("acme/a"), "main", true)
 		d.check(s.ExecRaw(t.Context(), fmt.Sprintf("DELETE FROM scan_account WHERE deployment_id = %d", d.id)))
-		d.check(s.ExecRaw(t.Context(), "UPDATE goose_db_version SET tstamp = '2020-01-02 03:04:05' WHERE version_id = 1"))
+		d.check(s.ExecRaw(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, TRUE)"))
 		if faults, _ := checked(t, s, d); faults != "" {
 			t.Error(faults)
 		}
@@ -260,53 +260,5 @@ func TestMergedScansNameWhatStays(t *testing.T) {
 		if faults, _ := checked(t, s, w.tenant); !strings.Contains(faults, "2 of which its project has not") {
 			t.Errorf("an account of findings that went is whole:\n%s", faults)
 		}
-		w.check(s.ForgetMergedFindings(t.Context()))
-		holds("migrated", ids(w.fromFound, 2), ids(w.fromFound, 1, 2))
 	})
-}
-
-// TestMergedScansForgetWhatIsGone has accounts as an older merge left them, after
-// another project took the names that the merged one had: no alias leads to it. What
-// is there, if of another project, is damage and not forgotten, and what cannot be
-// read stays.
-func TestMergedScansForgetWhatIsGone(t *testing.T) {
-	for _, engine := range storetest.Engines {
-		t.Run(engine, func(t *testing.T) {
-			s := storetest.Open(t, storetest.Database(t, engine, storetest.NewClock()))
-			w := newTwins(t, s)
-			scan, broken := w.scanned(w.from, "refs/heads/main", true), w.scanned(w.into, "refs/heads/main", true)
-			w.merge()
-			var other redoubt.Project
-			w.update(func(ctx context.Context, tx *store.Tx) (err error) {
-				other, err = tx.CreateProject(ctx, redoubt.Project{Name: w.from.Name})
-				return err
-			})
-			foreign := w.findings(other, 1, nil)
-			w.update(func(ctx context.Context, tx *store.Tx) error {
-				reported := []int64{w.fromFound[0].ID, w.fromFound[1].ID, w.fromFound[2].ID, foreign[0].ID}
-				if err := tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: scan.ID, Reported: reported}); err != nil {
-					return err
-				}
-				return tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: broken.ID, Reported: reported})
-			})
-			bytes := map[string]string{"sqlite": "X'FF'", "postgres": `'\xff'::bytea`}[engine]
-			w.check(s.ExecRaw(t.Context(), fmt.Sprintf("UPDATE scan_account SET reported = %s WHERE deployment_id = %d AND scan_id = %d", bytes, w.id, broken.ID)))
-			w.check(s.ForgetMergedFindings(t.Context()))
-			if faults, _ := checked(t, s, w.tenant); !strings.Contains(faults, fmt.Sprintf("scan %d reported 4 findings, 3 of which", scan.ID)) {
-				t.Errorf("by aliases there is nothing to find, and the check has:\n%s", faults)
-			}
-			w.check(s.ForgetGoneFindings(t.Context()))
-			w.view(func(ctx context.Context, tx *store.Tx) error {
-				a, err := tx.ScanAccount(ctx, scan.ID)
-				same(t, "reported", a.Reported, []int64{w.fromFound[2].ID, foreign[0].ID})
-				return err
-			})
-			faults, _ := checked(t, s, w.tenant)
-			for _, want := range []string{fmt.Sprintf("scan %d reported 2 findings, 1 of which", scan.ID), fmt.Sprintf("what scan %d reported: its runs cannot be read", broken.ID)} {
-				if !strings.Contains(faults, want) {
-					t.Errorf("%q is not in:\n%s", want, faults)
-				}
-			}
-		})
-	}
 }

@@ -88,7 +88,7 @@ func TestWhatIsNoDamage(t *testing.T) {
 
 		// A newer program has migrated the database a moment ago, and writes rows of its own.
 		for _, query := range []string{
-			`INSERT INTO goose_db_version (version_id, is_applied) SELECT 9999, is_applied FROM goose_db_version WHERE version_id = 1`,
+			`INSERT INTO goose_db_version (version_id, is_applied) SELECT 9999, is_applied FROM goose_db_version WHERE version_id = 82`,
 			`UPDATE lineage SET annotations_json = '2:{}'`,
 		} {
 			if err := s.ExecRaw(t.Context(), query); err != nil {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -34,44 +33,6 @@ func SetReplicaTimes(r *Replica, wait, rest time.Duration) { r.wait, r.rest = wa
 
 // EndReplicaRest has a replica asked again.
 func EndReplicaRest(r *Replica) { r.resting.Store(false) }
-
-// MigrateDown takes back the migrations after a version, the newest first.
-func (s *Store) MigrateDown(ctx context.Context, version int64) error {
-	provider, err := s.engine.migrator()
-	if err == nil {
-		_, err = provider.DownTo(ctx, version)
-	}
-	return err
-}
-
-// PairMatchesAnew runs the migration of that name once more.
-func (s *Store) PairMatchesAnew(ctx context.Context) error {
-	return s.again(ctx, s.engine.pairMatchesAnew)
-}
-
-// ForgetMergedFindings runs the migration of that name once more.
-func (s *Store) ForgetMergedFindings(ctx context.Context) error {
-	return s.again(ctx, s.engine.forgetMergedFindings)
-}
-
-// ForgetGoneFindings runs the migration of that name once more.
-func (s *Store) ForgetGoneFindings(ctx context.Context) error {
-	return s.again(ctx, s.engine.forgetGoneFindings)
-}
-
-// FillContents runs the migration of that name once more.
-func (s *Store) FillContents(ctx context.Context) error { return s.again(ctx, s.engine.fillContents) }
-
-func (s *Store) again(ctx context.Context, migrate func(context.Context, *sql.Tx) error) error {
-	tx, err := s.engine.write.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := migrate(ctx, tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
-}
 
 // Relation is relation.
 type Relation struct{ Table, Column, Other string }

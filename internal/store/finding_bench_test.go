@@ -41,25 +41,6 @@ func BenchmarkUpdateFindings10k(b *testing.B) {
 	})
 }
 
-// BenchmarkPairMatchesAnew is the migration of two refs of one project, for its
-// growth: -benchtime 1x, for a second run finds nothing to move. A file has ten
-// matches, four of equal code, and one in ten of the branch is code of its own.
-func BenchmarkPairMatchesAnew(b *testing.B) {
-	for _, n := range []int{20_000, 200_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			benchEach(b, func(b *testing.B, d tenant) {
-				p := d.project("acme/payments")
-				for from := 0; from < n; from += 10_000 {
-					oldMatches(d, p, from, 10_000)
-				}
-				for b.Loop() {
-					d.check(d.s.PairMatchesAnew(b.Context()))
-				}
-			})
-		})
-	}
-}
-
 // BenchmarkMergeLineages is what a renamed file with many findings costs where another
 // ref has them under the new name already: -benchtime 1x, as a second run finds
 // nothing to merge.
@@ -80,27 +61,6 @@ func BenchmarkMergeLineages(b *testing.B) {
 			})
 		})
 	}
-}
-
-// oldMatches stores rows as BenchmarkPairMatchesAnew wants them, the main branch's
-// and the other's in turns, on the lineage of the same ordinal.
-func oldMatches(d tenant, p redoubt.Project, from, n int) {
-	var lineage int64
-	d.findings(p, n, func(i int, w *redoubt.FindingWrite) {
-		at := (from + i) / 2
-		code := min(at%10, 6) // the last four are equal
-		w.CodeHash = redoubt.Digest{2, byte(code)}
-		if i%2 == 0 {
-			lineage = w.LineageID
-		} else {
-			w.Ref, w.LineageID = "refs/heads/topic", lineage
-			if at%10 == 0 {
-				w.CodeHash = redoubt.Digest{3}
-			}
-		}
-		w.Line = at%10 + 1
-		w.Body = fmt.Appendf(nil, `"match_based_id":"%032x_%d","syntactic_id":"","location":{"column":1}`, at/10, at%10)
-	})
 }
 
 // BenchmarkFeed is the reading of all of 100,000 findings.

@@ -3,18 +3,20 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"embed"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"strings"
-	"time"
 
 	"github.com/pressly/goose/v3"
 
 	"github.com/redoubt/redoubt"
 )
+
+// baseline is the version of the schema that a database is made with; migrations after it
+// change it. Databases of earlier versions, which no release made, are refused.
+const baseline = 82
 
 // Migrations are numbered and never edited once released. A file is for both
 // engines unless its name says which: .sqlite.sql or .postgres.sql.
@@ -28,13 +30,16 @@ func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	if err := refuseOlder(ctx, provider); err != nil {
+		return err
+	}
 	applied, err := provider.Up(ctx) // which takes nothing away from a schema that is ahead
 	if err == nil || e.classify(err) == nil {
 		if newer := e.refuseNewer(ctx, provider); newer != nil {
 			return newer
 		}
 	}
-	if err == nil && len(applied) > 0 && applied[0].Source.Version == 1 {
+	if err == nil && len(applied) > 0 && applied[0].Source.Version == baseline {
 		log.InfoContext(ctx, "made the database", "engine", e.name, "schema", applied[len(applied)-1].Source.Version)
 		return nil
 	}
@@ -55,7 +60,7 @@ func (e *engine) migrator() (*goose.Provider, error) {
 		return nil, err
 	}
 	return goose.NewProvider(e.dialect, e.write, files,
-		goose.WithExcludeNames(foreign), goose.WithGoMigrations(e.goMigrations()...), goose.WithSessionLocker(e.locker), goose.WithDisableGlobalRegistry(true))
+		goose.WithExcludeNames(foreign), goose.WithSessionLocker(e.locker), goose.WithDisableGlobalRegistry(true))
 }
 
 // refuseNewer fails where the schema was made by a later version of the program,
@@ -86,6 +91,29 @@ func (e *NewerSchemaError) Error() string {
 		"Run the newer redoubt, or restore the backup that was made before the update. Nothing was changed", e.Stored, e.Known)
 }
 
+// refuseOlder fails where the schema is of a version before the baseline. The baseline makes
+// tables: it would fail at the first that is there.
+func refuseOlder(ctx context.Context, provider *goose.Provider) error {
+	stored, err := provider.GetDBVersion(ctx)
+	if err == nil && stored > 0 && stored < baseline {
+		return &OlderSchemaError{Stored: stored}
+	}
+	return misread(err)
+}
+
+// OlderSchemaError says that a development version of Redoubt from before the baseline made
+// the database. Nothing was read of it or written to it.
+type OlderSchemaError struct {
+	Stored int64 // version of the database's schema
+}
+
+// Error names what made the database, what is not transferred, and the two ways on.
+func (e *OlderSchemaError) Error() string {
+	return fmt.Sprintf("the database has schema %d, which a development version of redoubt from before 28 November 2026 made; this one reads schema %d and later. "+
+		"Nothing of it is transferred: no findings, decisions, policies, users or tokens. "+
+		"Start with an empty database and import the reports again, or build commit 381e0d74 and start it once, which brings the database to schema %d. Nothing was changed", e.Stored, baseline, baseline)
+}
+
 // foreignMigrations lists the files that are for the other engine.
 func (e *engine) foreignMigrations(files fs.FS) ([]string, error) {
 	names, err := fs.Glob(files, "*.*.sql")
@@ -96,26 +124,4 @@ func (e *engine) foreignMigrations(files fs.FS) ([]string, error) {
 		}
 	}
 	return foreign, err
-}
-
-// migrateTenants does a step of a migration for each deployment, in a transaction a moment
-// after its last one.
-func (e *engine) migrateTenants(ctx context.Context, sqlTx *sql.Tx, by redoubt.Actor, do func(tx *Tx) error) error {
-	q := &session{engine: e, tx: sqlTx}
-	type tenant struct {
-		redoubt.Deployment
-		committedAt time.Time
-	}
-	tenants, err := many(ctx, q, func(r row) (t tenant, err error) {
-		return t, r.Scan(&t.ID, &t.Version, instant(&t.committedAt))
-	}, `SELECT id, version, committed_at FROM deployment ORDER BY id`)
-	if err != nil {
-		return err
-	}
-	for _, t := range tenants {
-		if err := do(newTx(q, t.Deployment, t.committedAt.Add(time.Microsecond), by)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

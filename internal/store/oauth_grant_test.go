@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -222,78 +221,4 @@ func TestGrantsEndWithTheRole(t *testing.T) {
 			return nil
 		})
 	})
-}
-
-// TestGrantsFromBeforeFindTheirPeople: the migration tells whose tokens' grants are,
-// and forgets those that renew nothing any more.
-func TestGrantsFromBeforeFindTheirPeople(t *testing.T) {
-	file, err := os.ReadFile("migrations/00043_oauth_grant_user.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	up, down, _ := strings.Cut(string(file), "-- +goose Down")
-	eachEngine(t, func(t *testing.T, s *store.Store, _ *storetest.Clock) {
-		d := storetest.Deployment(t, s)
-		ada := addUser(t, s, d, "ada", redoubt.RoleViewer)
-		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			_, err := letIn(ctx, tx, ada.ID, "editor")
-			_, err2 := letIn(ctx, tx, ada.ID, "revoked")
-			code := redoubt.OAuthGrant{CodeHash: storetest.TokenHash("waiting"), ClientHash: storetest.TokenHash("x"), Token: redoubt.Token{Name: "waiting", UserID: ada.ID}}
-			return errors.Join(err, err2, tx.AddOAuthGrant(ctx, code))
-		})
-		for _, query := range []string{`UPDATE token SET revoked_at = 1 WHERE name = 'revoked'`, down, up} {
-			if err := s.ExecRaw(t.Context(), query); err != nil {
-				t.Fatal(err)
-			}
-		}
-		rows, err := s.DB().QueryContext(t.Context(), `SELECT token_id > 0, user_id FROM oauth_grant WHERE deployment_id = $1 ORDER BY token_id`, d.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rows.Close()
-		var got []string
-		for rows.Next() {
-			var token bool
-			var user int64
-			if err := rows.Scan(&token, &user); err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, fmt.Sprint(token, " ", user == ada.ID))
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		same(t, "whether there is a token, and whether it is ada's", got, []string{"false false", "true true"})
-	})
-}
-
-// TestProgramsKeepTheServerAsTheirResource migrates grants of the device flow, whose resource
-// was the default of an earlier version, and leaves those of other flows.
-func TestProgramsKeepTheServerAsTheirResource(t *testing.T) {
-	for _, engine := range storetest.Engines {
-		t.Run(engine, func(t *testing.T) {
-			config := storetest.Database(t, engine, storetest.NewClock())
-			s := storetest.Open(t, config)
-			d := newTenant(t, s)
-			d.update(func(ctx context.Context, tx *store.Tx) error {
-				program := redoubt.OAuthGrant{CodeHash: []byte("program"), ClientHash: []byte("c"), Resource: "https://redoubt.example/mcp"}
-				if err := tx.AddDeviceGrant(ctx, program); err != nil {
-					return err
-				}
-				return tx.AddOAuthGrant(ctx, redoubt.OAuthGrant{CodeHash: []byte("editor"), ClientHash: []byte("c"), RedirectURI: "http://127.0.0.1/", Resource: "https://redoubt.example/mcp"})
-			})
-			d.check(s.MigrateDown(t.Context(), 81))
-			d.check(s.Close())
-			d.s = storetest.Open(t, config)
-			d.view(func(ctx context.Context, tx *store.Tx) error {
-				for code, want := range map[string]string{"program": "https://redoubt.example", "editor": "https://redoubt.example/mcp"} {
-					g, err := tx.OAuthGrantByCode(ctx, []byte(code))
-					if err != nil || g.Resource != want {
-						t.Errorf("%s: %q %v", code, g.Resource, err)
-					}
-				}
-				return nil
-			})
-		})
-	}
 }

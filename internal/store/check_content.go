@@ -3,44 +3,9 @@ package store
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
-	"time"
-
-	"github.com/redoubt/redoubt"
 )
-
-// contentVersion is the migration that fills the contents of lockfiles.
-const contentVersion = 49
-
-// fillContents writes the contents of the lockfiles that are stored.
-func (e *engine) fillContents(ctx context.Context, sqlTx *sql.Tx) error {
-	q := &session{engine: e, tx: sqlTx}
-	tenants, err := many(ctx, q, scalar[int64], `SELECT id FROM deployment ORDER BY id`)
-	if err != nil {
-		return err
-	}
-	for _, id := range tenants {
-		tx := newTx(q, redoubt.Deployment{ID: id}, time.Time{}, redoubt.Actor{})
-		inventories, err := many(ctx, tx, scalar[int64], `SELECT id FROM inventory WHERE deployment_id = $1 ORDER BY id`)
-		if err != nil {
-			return err
-		}
-		for part := range slices.Chunk(inventories, lockfileStep) {
-			contents, err := tx.contentRows(ctx, part)
-			if err != nil {
-				return err
-			}
-			for _, inventory := range part {
-				if err := tx.putContent(ctx, inventory, contents[inventory]); err != nil {
-					return fmt.Errorf("the content of lockfile %d: %w", inventory, err)
-				}
-			}
-		}
-	}
-	return nil
-}
 
 // contentRows reads what the contents of lockfiles are made of.
 func (tx *Tx) contentRows(ctx context.Context, inventories []int64) (map[int64][]contentRow, error) {
