@@ -38,13 +38,8 @@ type Report struct {
 	// results, so that its absence means nothing.
 	HidesMuted bool
 
-	Rules   []*Rule // all that the report describes, those without results too
-	Results []Result
-	// Known are further results, which Memo knows. Context is that of a memo of this report;
-	// zero: it is not to be remembered.
-	Known       []KnownResult `json:"-"`
-	Memo        *ReportMemo   `json:"-"`
-	Context     Digest        `json:"-"`
+	Rules       []*Rule // all that the report describes, those without results too
+	Results     []Result
 	Inventories []Inventory
 	Clean       int `json:"-"` // items that were read and report nothing, where the report lists such
 	// VEX are documents, and without a name what an SBOM says beside its
@@ -62,7 +57,7 @@ func (r *Report) OnlyVEX() bool { return r != nil && r.Tool == ToolVEX }
 // not pass for one of a scan that found nothing. Lockfiles are never such a report: what
 // they list without a version is refused, and they are stated all the same.
 func (r *Report) AllRefused() string {
-	if r.CountRefused() == 0 || len(r.Results)+len(r.Known)+r.Clean > 0 || r.Tool == ToolLockfile {
+	if r.CountRefused() == 0 || len(r.Results)+r.Clean > 0 || r.Tool == ToolLockfile {
 		return ""
 	}
 	for _, i := range r.Inventories {
@@ -95,8 +90,7 @@ type Location struct {
 
 // Result is one match that a scanner reports.
 type Result struct {
-	Item     string    // where in the file, as results[17], for refusals
-	Raw      RawResult `json:"-"`
+	Item     string // where in the file, as results[17], for refusals
 	Rule     *Rule
 	Path     string // in the repository, with slashes, never leaving it
 	Location Location

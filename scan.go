@@ -100,7 +100,7 @@ type Scan struct {
 	Outcome     ScanOutcome
 	Counts      FindingCounts
 	TotalTime   time.Duration // of the scanner; negative when unknown
-	Digest      Digest        // of the upload's meaning, by which a repeat is known
+	Digest      Digest        // of the upload's bytes, by which it is known again; zero once that is forgotten
 	Error       string        // why it failed, for people
 	// Unread names the lockfiles that the scanner found and could not read: it
 	// says nothing about them (semantics §15).

@@ -51,8 +51,8 @@ type Import struct {
 	ProjectID int64  `json:"project_id" doc:"Id of the project." example:"17"`
 	Ref       string `json:"ref" doc:"Ref, in full." example:"refs/heads/main"`
 	Source    string `json:"source" doc:"Tool and category." example:"semgrep"`
-	ScanID    string `json:"scan_id" pattern:"^[0-9]+$" doc:"Scan that holds it; of a repeat, the earlier one." example:"42"`
-	Outcome   string `json:"outcome" enum:"applied,repeat,late,superseded" doc:"applied; repeat: exactly the latest upload again, nothing changed; late: started before a newer full scan, recorded only; superseded: a re-run of a commit that others followed, recorded only."`
+	ScanID    string `json:"scan_id" pattern:"^[0-9]+$" doc:"Scan that holds it." example:"42"`
+	Outcome   string `json:"outcome" enum:"applied,repeat,late,superseded" doc:"applied; repeat: the file of the latest scan again, byte for byte, by which no finding changes; late: started before a newer full scan, recorded only; superseded: a re-run of a commit that others followed, recorded only."`
 
 	New       int `json:"new" doc:"Findings that were not there." example:"3"`
 	Changed   int `json:"changed" doc:"Findings with another line, text or severity."`

@@ -73,7 +73,7 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 		return nil, nil, err
 	}
 	files := &importReader{strict: c.Strict, o: report.Options{
-		Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: ring.Secret, Remember: !c.Diff,
+		Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: ring.Secret,
 	}}
 	list, err := c.files(files)
 	if err != nil {
@@ -89,10 +89,7 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 			return err
 		}
 		files.o.RuleText = func(name string) []byte { return texts[name] }
-		if secret, err = ingest.KnownSecretRules(ctx, tx); err != nil || c.Diff || len(list) > 1 {
-			return err
-		}
-		files.o.Memo, err = ingest.MemoOf(ctx, tx, c.Project, c.Ref, c.Category)
+		secret, err = ingest.KnownSecretRules(ctx, tx)
 		return err
 	})
 	if err != nil {
@@ -103,24 +100,20 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 	if err := files.readAll(a.ctx, list, bar); err != nil {
 		return nil, nil, err
 	}
-	clean := func() *report.Cleaned {
-		defer bar.storing()
-		return files.reading.Clean(secret)
-	}
+	cleaned := files.reading.Clean(secret)
+	bar.storing()
 	var summaries []ingest.Summary
-	err = ingest.WithMemo(clean, files.reading.Forget, func(cleaned *report.Cleaned) error {
-		return st.Update(a.ctx, deploymentID, a.actor(), func(ctx context.Context, tx *store.Tx) (err error) {
-			upload := c.upload()
-			upload.DeclaredFull = c.Full && !files.blind
-			upload.Advised = advisory.NewLibrary(orders).For(tx)
-			if summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned); err != nil {
-				return err
-			}
-			if len(files.unread) == 0 { // else some of the folder may be among them
-				files.left, err = c.leftLockfiles(ctx, tx, summaries)
-			}
+	err = st.Update(a.ctx, deploymentID, a.actor(), func(ctx context.Context, tx *store.Tx) (err error) {
+		upload := c.upload()
+		upload.DeclaredFull = c.Full && !files.blind
+		upload.Advised = advisory.NewLibrary(orders).For(tx)
+		if summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned); err != nil {
 			return err
-		})
+		}
+		if len(files.unread) == 0 { // else some of the folder may be among them
+			files.left, err = c.leftLockfiles(ctx, tx, summaries)
+		}
+		return err
 	})
 	return files, summaries, err
 }
@@ -199,10 +192,6 @@ type ungated struct {
 // describe tells one source's upload in a sentence.
 func describe(s ingest.Summary) string {
 	switch {
-	case s.Repeat && s.Source == redoubt.ToolVEX:
-		return fmt.Sprintf("VEX, the same as before (scan %d)", s.ScanID)
-	case s.Repeat:
-		return fmt.Sprintf("%s said the same before (scan %d), nothing changed", s.Source, s.ScanID)
 	case s.Outcome == redoubt.ScanLate:
 		return fmt.Sprintf("%s scan %d is older than the newest full scan: recorded, nothing changed", s.Source, s.ScanID)
 	case s.Outcome == redoubt.ScanSuperseded:

@@ -56,8 +56,9 @@ func TestIntake(t *testing.T) {
 	if got := hand("1"); got.Outcome != "repeat" {
 		t.Errorf("the same again is %q", got.Outcome)
 	}
+	in.file = append(in.file, ' ')
 	if got := hand("2"); got.Outcome != "applied" || got.Unchanged != 2*replaced {
-		t.Errorf("the same of another commit is %q, %d unchanged", got.Outcome, got.Unchanged)
+		t.Errorf("the same with other bytes is %q, %d unchanged", got.Outcome, got.Unchanged)
 	}
 	in.newer()
 	if got := hand("3"); got.New != replaced || got.Closed != replaced || got.Unchanged != replaced {

@@ -14,14 +14,10 @@ const maxScans = 100
 
 // ApplyAll takes in all that was read of one request, a scan for each source
 // (semantics §9), in one transaction: all or none. The reading is used up.
-// ErrStaleMemo asks for the same upload again, without the memo that it was read by.
 func ApplyAll(ctx context.Context, s Store, ex Exemptions, upload Upload, reading Reading) ([]Summary, error) {
 	reports, err := ResolveSecrets(ctx, s, reading)
 	if err != nil {
 		return nil, err
-	}
-	if reading.Stale() {
-		return nil, ErrStaleMemo
 	}
 	if len(reports) > maxScans {
 		return nil, fmt.Errorf("the upload is %w: it would make %d scans; send at most %d at once", redoubt.ErrTooLarge, len(reports), maxScans)
@@ -33,6 +29,9 @@ func ApplyAll(ctx context.Context, s Store, ex Exemptions, upload Upload, readin
 			}
 			upload.named = slices.Concat(upload.named, report.Skipped, report.Unresolved)
 		}
+	}
+	if len(reports) != 1 {
+		upload.Digest = redoubt.Digest{} // a scan of several knows nothing of the others
 	}
 	summaries := make([]Summary, 0, len(reports))
 	for _, report := range vexFirst(reports) {

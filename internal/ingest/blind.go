@@ -23,9 +23,6 @@ func (u *Upload) continueBlind(ctx context.Context, s Store, project redoubt.Pro
 	}
 	scope := scopeOf(u, sightings)
 	b := blindSearch{upload: u, store: s, project: project, sightings: sightings, here: newBlindStanding(s, scope, u.rows, sightings)}
-	if b.here.unread {
-		return ErrStaleMemo
-	}
 	for _, g := range groups {
 		continued, err := b.continues(ctx, g)
 		if err != nil {
@@ -65,9 +62,6 @@ func (b *blindSearch) continues(ctx context.Context, g blindGroup) (bool, error)
 			return false, err
 		}
 		b.onPrimary = newBlindStanding(b.store, b.here.scope, rows, b.sightings)
-	}
-	if b.onPrimary.unread {
-		return false, ErrStaleMemo
 	}
 	return b.onPrimary.continues(ctx, g)
 }
@@ -130,9 +124,8 @@ type blindStanding struct {
 	// report does not tell by it: any that has the same outline may be what it tells blind.
 	told map[place][]*redoubt.Finding
 	// came are the keys of what the report tells by its code and was not counted there.
-	came   map[matchKey]bool
-	unread bool                        // a memo knew one of them, so that its message is not at hand
-	keys   map[place]map[matchKey]bool // of told, as far as somebody asked
+	came map[matchKey]bool
+	keys map[place]map[matchKey]bool // of told, as far as somebody asked
 }
 
 func newBlindStanding(s Store, scope Scope, list []redoubt.Finding, sightings []Sighting) *blindStanding {
@@ -157,7 +150,6 @@ func newBlindStanding(s Store, scope Scope, list []redoubt.Finding, sightings []
 		one := &sightings[i]
 		if row := st.rows[one.Finding.Identity]; !one.blind && one.Finding.Package == "" && (row == nil || !scope.counted(row)) {
 			st.came[numberKey(&one.Finding, outlineOf(one.Result))] = true
-			st.unread = st.unread || one.known
 		}
 	}
 	for _, rows := range st.alike {

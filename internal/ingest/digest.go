@@ -1,10 +1,8 @@
 package ingest
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -90,64 +88,6 @@ func (d *digester) dependency(v *redoubt.Vulnerable) {
 	if v.Unrated {
 		d.str("unrated")
 	}
-}
-
-// uploadDigest tells uploads apart by what they mean, by which an exact repeat
-// is known (semantics §5, order). The order in which a report lists its
-// results, rules and paths is no part of it.
-func uploadDigest(u *Upload, sightings []Sighting, inventories []redoubt.InventoryStatement) redoubt.Digest {
-	var d, item digester
-	r := u.Report
-	d.start("upload 1").str(u.Ref, u.Commit, u.source(), r.ToolVersion)
-	d.str(u.Project.Name, u.Project.RepoID, u.Project.URL).num(int64(len(u.Project.Tags))).str(u.Project.Tags...)
-	d.flag(u.Full, u.DeclaredFull, r.Failed, r.RulesRun == nil, r.Searched == nil, r.HidesMuted)
-	d.num(unixMicro(u.At), unixMicro(r.StartedAt), int64(r.TotalTime), int64(r.Products))
-	if u.Whole {
-		d.str("whole")
-	}
-	if len(r.Unresolved) > 0 {
-		d.str("unresolved").str(slices.Sorted(slices.Values(r.Unresolved))...)
-	}
-	if len(r.VEX) > 0 {
-		d.str("vex").str(slices.Sorted(slices.Values(vexDigests(r.VEX)))...)
-	}
-	for _, list := range [][]string{r.RulesRun, r.Searched, r.Skipped, ruleDigests(r)} {
-		list = slices.Sorted(slices.Values(list))
-		d.num(int64(len(list))).str(list...)
-	}
-	items := make([]redoubt.Digest, 0, len(sightings)+len(inventories))
-	for i := range sightings {
-		f := &sightings[i].Finding
-		items = append(items, item.start("").num(int64(f.Identity.Kind), int64(f.State)).digest(f.Identity.Hash, f.Content).sum())
-	}
-	for i := range inventories {
-		items = append(items, inventories[i].Digest)
-	}
-	slices.SortFunc(items, func(a, b redoubt.Digest) int { return bytes.Compare(a[:], b[:]) })
-	return d.digest(items...).sum()
-}
-
-// ruleDigests has one digest for each rule that the report describes.
-func ruleDigests(r *redoubt.Report) []string {
-	var d digester
-	out := make([]string, 0, len(r.Rules))
-	for _, rule := range r.Rules {
-		d.start("rule").str(rule.Name, rule.Message, rule.Category, rule.URL, rule.Origin, rule.SecretType)
-		d.num(int64(rule.IssueType), int64(rule.Severity), int64(rule.Confidence), int64(rule.Mode))
-		d.flag(rule.ProOnly)
-		if rule.Unrated {
-			d.str("unrated")
-		}
-		for _, list := range [][]string{
-			rule.Subcategories, rule.VulnerabilityClasses, rule.CWE, rule.OWASP,
-			rule.Technologies, rule.Languages, rule.References, rule.Rulesets,
-		} {
-			d.num(int64(len(list))).str(list...)
-		}
-		sum := d.sum()
-		out = append(out, string(sum[:]))
-	}
-	return out
 }
 
 // unixMicro is a time in microseconds since 1970; 0 is none.

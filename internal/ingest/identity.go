@@ -20,7 +20,6 @@ type Sighting struct {
 	// may not triage: whether it is muted is what is known of it, not what is said.
 	Proposed bool
 
-	known bool   // by a memo: Result says no more than Finding does
 	blind bool   // nothing is told of its code; EdgeHash is what it has in common with those like it
 	more  int    // further places of the same secret in the same file
 	links *Links // into another commit than the plan's; mostly nil

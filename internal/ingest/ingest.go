@@ -56,9 +56,12 @@ type Upload struct {
 	// ExitCode and Unread are told of the scan that is made or ended.
 	ExitCode int
 	Unread   []string
+	// Digest tells the bytes of the request and what they are read by (see Identical); zero
+	// where nobody asks for them again.
+	Digest redoubt.Digest
 
 	named []string          // with Whole: lockfiles of the other reports of the request
-	rows  []redoubt.Finding // of the source on the ref, once they are read for what a memo knows
+	rows  []redoubt.Finding // of the source on the ref, once they are read
 }
 
 // Apply takes an upload in, inside one transaction: it finds the project,
@@ -90,10 +93,6 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	if err != nil {
 		return Summary{}, err
 	}
-	if sightings, err = u.addKnown(ctx, s, project, sightings); err != nil {
-		return Summary{}, err
-	}
-	digest := uploadDigest(u, sightings, inventories)
 	if err := u.continueBlind(ctx, s, project, sightings); err != nil {
 		return Summary{}, err
 	}
@@ -101,11 +100,11 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 		return Summary{}, err
 	}
 	scan := u.scan(project.ID, s.Now(), sightings)
-	scan.Digest = digest
 	sum := Summary{
 		ProjectID: project.ID, Project: project.Name, Ref: scan.Ref, Source: scan.Source,
 		Counts: scan.Counts, Refusals: all, MorePlaces: morePlaces(sightings), ProposedMutes: openProposals(sightings),
 	}
+	scan.Digest = u.keptDigest(s, &sum, scan, sightings, inventories)
 	a := application{s: s, exemptions: ex, upload: u, project: project, scan: scan, sum: &sum}
 	err = a.apply(ctx, stream, sightings, inventories)
 	return sum, err
@@ -115,20 +114,15 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 // in its stream.
 func (a *application) apply(ctx context.Context, stream redoubt.ScanStream, sightings []Sighting, inventories []redoubt.InventoryStatement) (err error) {
 	u, scan := a.upload, a.scan
-	again := repeats(scan.Digest, stream) && u.Begun == nil
-	if !again { // so that who judges knows what the policies say of rules that come with it
-		scan.Outcome = OutcomeOf(scan, stream)
-		if a.ruleIDs, err = a.rules(ctx, sightings, a.s.PutRules); err != nil {
-			return err
-		}
+	scan.Outcome = OutcomeOf(scan, stream)
+	// Before who judges is asked, so that they know what the policies say of rules that come with it.
+	if a.ruleIDs, err = a.rules(ctx, sightings); err != nil {
+		return err
 	}
 	if u.Before != nil {
 		if err := u.Before(ctx, a.project, scan, sightings); err != nil {
 			return err
 		}
-	}
-	if again {
-		return a.repeat(ctx, sightings, stream.LastScanID)
 	}
 	if scan.ID, err = recordScan(ctx, a.s, scan); err != nil {
 		return err
@@ -150,7 +144,7 @@ func (a *application) recordOnly(ctx context.Context, scanID int64, sightings []
 	if err != nil {
 		return err
 	}
-	if err := a.resolve(ctx, rest, false); err != nil {
+	if err := a.resolve(ctx, rest); err != nil {
 		return err
 	}
 	if err := a.adviseRecorded(ctx, sightings, inventories); err != nil {
@@ -211,7 +205,7 @@ func (u *Upload) announce(ctx context.Context, s Store, projectID int64, sightin
 	_, _ = s.Project(ctx, projectID)
 	_, _ = s.Stream(ctx, projectID, u.Ref, u.source(), u.Commit)
 	_, _ = s.Findings(ctx, projectID, u.Ref, u.source())
-	_, _ = (&application{s: s, upload: u}).rules(ctx, sightings, s.PutRules)
+	_, _ = (&application{s: s, upload: u}).rules(ctx, sightings)
 	if len(sightings) > maxAnnounced {
 		return
 	}
@@ -240,7 +234,7 @@ type application struct {
 	project    redoubt.Project
 	scan       redoubt.Scan
 	sum        *Summary
-	ruleIDs    map[*redoubt.Rule]int64 // nil: a report that comes again
+	ruleIDs    map[*redoubt.Rule]int64
 }
 
 func (a *application) run(ctx context.Context, sightings []Sighting, inventories []redoubt.InventoryStatement) error {
@@ -263,7 +257,6 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	if err != nil {
 		return err
 	}
-	memo := a.upload.memo(sightings)
 	if a.upload.Release {
 		a.upload.Report.Results = nil // sightings alone point into them
 	}
@@ -286,11 +279,6 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	a.sum.Unchanged += len(echoes)
 	if !repeats {
 		if err := a.follow(ctx, scope, inventories, stored.Findings); err != nil {
-			return err
-		}
-	}
-	if memo != nil {
-		if err := a.s.PutReportMemo(ctx, a.project.ID, a.scan.Ref, a.scan.Source, *memo); err != nil {
 			return err
 		}
 	}
@@ -381,9 +369,8 @@ func (a *application) load(ctx context.Context, sightings []Sighting, echoes []e
 	return stored, err
 }
 
-// rules finds the ids of the rules that the report describes and of those of its results,
-// as PutRules or RuleIDs of the store does.
-func (a *application) rules(ctx context.Context, sightings []Sighting, find func(context.Context, []*redoubt.Rule) ([]int64, error)) (map[*redoubt.Rule]int64, error) {
+// rules finds the ids of the rules that the report describes and of those of its results.
+func (a *application) rules(ctx context.Context, sightings []Sighting) (map[*redoubt.Rule]int64, error) {
 	out := map[*redoubt.Rule]int64{}
 	var rules []*redoubt.Rule
 	take := func(r *redoubt.Rule) {
@@ -401,7 +388,7 @@ func (a *application) rules(ctx context.Context, sightings []Sighting, find func
 	if len(rules) == 0 {
 		return out, nil
 	}
-	ids, err := find(ctx, rules)
+	ids, err := a.s.PutRules(ctx, rules)
 	if err != nil {
 		return nil, err
 	}

@@ -153,11 +153,6 @@ func (m *memory) ScanAccount(context.Context, int64) (redoubt.ScanAccount, error
 	return redoubt.ScanAccount{}, redoubt.ErrNotFound
 }
 
-// PutReportMemo keeps nothing: it saves work alone.
-func (m *memory) PutReportMemo(context.Context, int64, string, string, redoubt.ReportMemo) error {
-	return nil
-}
-
 func (m *memory) Findings(_ context.Context, projectID int64, ref, source string) (out []redoubt.Finding, _ error) {
 	for _, f := range m.rows {
 		if f.ProjectID == projectID && f.Ref == ref && f.Source == source {
@@ -235,13 +230,6 @@ func (m *memory) PutRules(_ context.Context, rules []*redoubt.Rule) (ids []int64
 			m.rules[content] = m.id()
 		}
 		ids = append(ids, m.rules[content])
-	}
-	return ids, nil
-}
-
-func (m *memory) RuleIDs(_ context.Context, rules []*redoubt.Rule) (ids []int64, _ error) {
-	for _, r := range rules {
-		ids = append(ids, m.rules[fmt.Sprintf("%+v", *r)])
 	}
 	return ids, nil
 }

@@ -15,8 +15,3 @@ func OutcomeOf(scan redoubt.Scan, stream redoubt.ScanStream) redoubt.ScanOutcome
 	}
 	return redoubt.ScanApplied
 }
-
-// repeats reports whether the upload is exactly the latest one that was applied.
-func repeats(digest redoubt.Digest, stream redoubt.ScanStream) bool {
-	return stream.LastScanID != 0 && stream.LastDigest == digest
-}

@@ -60,8 +60,6 @@ type likenesses struct {
 	owned func(redoubt.Identity) bool
 	// came are sightings of findings that were not counted where they are seen.
 	came []*Sighting
-	// unread is told that one of them has to be read, where a memo knew it.
-	unread func()
 }
 
 // matchPass is one way in which findings are alike; from is asked about what a scan
@@ -131,9 +129,6 @@ func (l likenesses) uncertain(scope Scope, pairs []pair, closing []*redoubt.Find
 		}
 	}
 	for _, s := range l.came {
-		if s.known { // its message is not at hand
-			l.unread()
-		}
 		note(s)
 	}
 	for _, p := range pairs {
@@ -236,8 +231,7 @@ func numberKey(f *redoubt.Finding, seen outline) matchKey {
 
 func (p *planner) likenesses(unseen []*Sighting) likenesses {
 	owned := func(id redoubt.Identity) bool { return p.lineages.of(id) != 0 }
-	unread := func() { p.err = ErrStaleMemo }
-	return likenesses{stands: p.ruleStands, outline: p.outlines(unseen), owned: owned, came: p.came, unread: unread}
+	return likenesses{stands: p.ruleStands, outline: p.outlines(unseen), owned: owned, came: p.came}
 }
 
 // outlines returns the outlines of the matches that a scan sees first and of those that it

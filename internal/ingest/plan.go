@@ -37,7 +37,6 @@ type Facts struct {
 	Links     Links
 	Release   bool // sightings lose their results once what they say is encoded
 	Unwritten bool // nothing of the changes is carried out: they tell what the report's findings are
-	Repeated  bool // it was carried out, for the report is the last one again
 }
 
 // Changes is what an applied scan writes: the differences only. New findings
@@ -169,7 +168,7 @@ func (p *planner) matchExisting(known pair) {
 	switch {
 	case !p.Unwritten:
 		p.became(s, &next)
-	case p.Repeated, s.blind, row.CodeHash == (redoubt.Digest{}) && s.Finding.Package == "":
+	case s.blind, row.CodeHash == (redoubt.Digest{}) && s.Finding.Package == "":
 		p.became(s, row)
 	} // else its code is told, and it is judged as that: nothing is written that would part copies
 	if next.State == redoubt.Unresolved {
@@ -177,10 +176,6 @@ func (p *planner) matchExisting(known pair) {
 	}
 	if next == *row {
 		p.changes.Unchanged++
-		return
-	}
-	if s.known && !p.Unwritten {
-		p.err = ErrStaleMemo // what is written has to be read
 		return
 	}
 	if w.Body == nil {
@@ -298,9 +293,6 @@ type moveDetail struct {
 
 // addFinding starts an occurrence, in the lineage that has its identity if one has.
 func (p *planner) addFinding(s *Sighting) {
-	if s.known {
-		p.err = ErrStaleMemo
-	}
 	next := p.updatedRow(&redoubt.Finding{
 		ProjectID: p.ProjectID, Ref: p.Ref, Source: p.Source, FirstScanID: p.ScanID,
 		CreatedAt: p.At, RelevantSince: p.At, LineageID: p.lineages.of(s.Finding.Identity),

@@ -151,7 +151,7 @@ type comparison struct {
 }
 
 func (c *comparison) upload(u Upload) {
-	rows, events, writes := slices.Collect(maps.Keys(c.store.rows)), len(c.store.events), c.store.writes
+	rows, events := slices.Collect(maps.Keys(c.store.rows)), len(c.store.events)
 	before := c.snapshot()
 	got, err := c.send(u)
 	if err != nil {
@@ -159,7 +159,7 @@ func (c *comparison) upload(u Upload) {
 	}
 	want := c.model.Apply(modelUpload(u), c.store.clock)
 	c.pairNew(rows)
-	if want.Outcome == redoubt.ScanApplied && !want.Repeat {
+	if want.Outcome == redoubt.ScanApplied {
 		for serial, what := range want.Happened {
 			c.transition(c.ids[serial], what, before, events)
 		}
@@ -180,16 +180,13 @@ func (c *comparison) upload(u Upload) {
 	if diff := cmp.Diff(wantEvents, gotEvents); diff != "" {
 		c.t.Fatalf("events (-model +got):\n%s", diff)
 	}
-	gotAnswer := []any{got.Outcome, got.Repeat, got.New, got.Returned, got.Moved, got.Closed, got.Removed}
-	wantAnswer := []any{want.Outcome, want.Repeat, want.Fresh, want.Returned, want.Moved, want.Closed, want.Removed}
+	gotAnswer := []any{got.Outcome, got.New, got.Returned, got.Moved, got.Closed, got.Removed}
+	wantAnswer := []any{want.Outcome, want.Fresh, want.Returned, want.Moved, want.Closed, want.Removed}
 	if diff := cmp.Diff(wantAnswer, gotAnswer); diff != "" {
-		c.t.Fatalf("outcome, repeat, new, returned, moved, closed, removed (-model +got):\n%s", diff)
+		c.t.Fatalf("outcome, new, returned, moved, closed, removed (-model +got):\n%s", diff)
 	}
-	if idle := got.Changed + got.Unchanged; want.Outcome == redoubt.ScanApplied && !want.Repeat && idle != want.Idle {
+	if idle := got.Changed + got.Unchanged; want.Outcome == redoubt.ScanApplied && idle != want.Idle {
 		c.t.Fatalf("%d findings changed in detail or not at all, want %d", idle, want.Idle)
-	}
-	if got.Repeat && c.store.writes != writes {
-		c.t.Fatalf("the latest upload again made %d writes", c.store.writes-writes)
 	}
 }
 
@@ -379,10 +376,13 @@ func TestOrderOfResultsMeansNothing(t *testing.T) {
 			shuffled.Results[i], shuffled.Results[j] = shuffled.Results[j], shuffled.Results[i]
 		})
 		u.Report = &shuffled
-		writes := m.writes
+		before, events := maps.Clone(m.rows), len(m.events)
 		m.tick(time.Minute)
-		if sum, err := Apply(t.Context(), m, m, u); err != nil || !sum.Repeat || m.writes != writes {
-			t.Fatalf("shuffled: %+v, %v, %d writes", sum, err, m.writes-writes)
+		if sum, err := Apply(t.Context(), m, m, u); err != nil || len(sum.Items) > 0 || len(m.events) != events {
+			t.Fatalf("shuffled: %+v, %v", sum, err)
+		}
+		if diff := cmp.Diff(before, m.rows); diff != "" {
+			t.Fatal(diff)
 		}
 	})
 }
@@ -405,7 +405,7 @@ func TestSameFindingsWriteNothing(t *testing.T) {
 		m.tick(time.Minute)
 		u.Commit = "c2"
 		sum, err := Apply(t.Context(), m, m, u)
-		if err != nil || sum.Repeat || len(sum.Items) > 0 || len(m.events) != events {
+		if err != nil || len(sum.Items) > 0 || len(m.events) != events {
 			t.Fatalf("again at another commit: %+v, %v", sum, err)
 		}
 		if got := m.writes - writes; got != 2 { // the scan, and on the project when it was

@@ -22,9 +22,6 @@ type Reading interface {
 	// what they are now that the rules look for secrets. Codes are the hashes of
 	// their code, as stored.
 	Conceal(tool string, results []redoubt.Result, codes []redoubt.Digest)
-	// Stale reports whether the reading went by a memo that does not hold. It counts
-	// after Reports.
-	Stale() bool
 }
 
 // SecretRuleStore tells which rules look for secrets, by tool and name, and whether

@@ -45,9 +45,6 @@ type Store interface {
 	PutScanAccount(ctx context.Context, a redoubt.ScanAccount) error
 	// ScanAccount reads it; redoubt.ErrNotFound where there is none.
 	ScanAccount(ctx context.Context, scanID int64) (redoubt.ScanAccount, error)
-	// PutReportMemo keeps how the report of the last full scan of (project, ref, source)
-	// was read.
-	PutReportMemo(ctx context.Context, projectID int64, ref, source string, m redoubt.ReportMemo) error
 	// Findings reads all occurrences of (project, ref, source), removed and
 	// fixed ones too.
 	Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)
@@ -71,9 +68,6 @@ type Store interface {
 	// the order given. New names enter the default policy of their product,
 	// with the mode they ask for, else monitor, not served (semantics §10).
 	PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, error)
-	// RuleIDs is PutRules of which nothing is stored: the id of a content not seen
-	// before is 0.
-	RuleIDs(ctx context.Context, rules []*redoubt.Rule) ([]int64, error)
 
 	// SecretRules tells which rules look for secrets, as uploads or policies
 	// said, and whether PutSecretRules was told of them.

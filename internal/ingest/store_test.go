@@ -100,7 +100,7 @@ func (r *realm) apply(u Upload) (sum Summary, err error) {
 		sum, err = Apply(ctx, tx, exemption.ForImport{Store: tx}, u)
 		return err
 	})
-	if r.branch == "" && sum.Outcome == redoubt.ScanApplied && !sum.Repeat && u.Full && !u.Report.Failed {
+	if r.branch == "" && sum.Outcome == redoubt.ScanApplied && u.Full && !u.Report.Failed {
 		r.branch = "refs/heads/" + u.Ref
 	}
 	return sum, err

@@ -159,13 +159,10 @@ func TestOnlyScansThatCountTellOfTheProject(t *testing.T) {
 		return u
 	}
 	same := func(*Upload) {}
-	first := of("one", 10, same)
-	apply(t, m, first)
+	apply(t, m, of("one", 10, same))
 	apply(t, m, of("two", 10, func(u *Upload) { u.Category = "other" }))
-	for what, u := range map[string]Upload{"repeated": first, "late": of("old", 5, same)} {
-		if sum := apply(t, m, u); !sum.Repeat && sum.Outcome != redoubt.ScanLate || m.projects[0].URL != "https://example.com/acme/two" {
-			t.Errorf("%s: %v, the project is at %s", what, sum.Outcome, m.projects[0].URL)
-		}
+	if sum := apply(t, m, of("old", 5, same)); sum.Outcome != redoubt.ScanLate || m.projects[0].URL != "https://example.com/acme/two" {
+		t.Errorf("late: %v, the project is at %s", sum.Outcome, m.projects[0].URL)
 	}
 	apply(t, m, of("three", 20, same))
 	if m.projects[0].URL != "https://example.com/acme/three" {
@@ -183,53 +180,6 @@ func TestBackDating(t *testing.T) {
 	for _, f := range m.rows {
 		if !f.CreatedAt.Equal(at.Add(-time.Hour)) || !f.RelevantSince.Equal(f.CreatedAt) || f.State == redoubt.Fixed && !f.StateUpdatedAt.Equal(at) {
 			t.Errorf("times: %+v", f.Finding)
-		}
-	}
-}
-
-// Everything that an upload means tells it from the one before.
-func TestDigestTellsUploadsApart(t *testing.T) {
-	base := full(matched("a.py", 1, "x"))
-	base.Report.Rules = []*redoubt.Rule{eqeq}
-	base.Report.RulesRun, base.Report.Searched, base.Report.Skipped = []string{"eqeq"}, []string{"a.py"}, []string{"c.py"}
-	changes := map[string]func(*Upload){
-		"commit":        func(u *Upload) { u.Commit = "c1" },
-		"repository":    func(u *Upload) { u.Project.RepoID = "1" },
-		"address":       func(u *Upload) { u.Project.URL = "https://example.com/acme/payments" },
-		"tags":          func(u *Upload) { u.Project.Tags = []string{"pci"} },
-		"declared full": func(u *Upload) { u.DeclaredFull = false },
-		"diff":          func(u *Upload) { u.Full, u.DeclaredFull = false, false },
-		"failed":        func(u *Upload) { u.Report.Failed = true },
-		"start":         func(u *Upload) { u.Report.StartedAt = newMemory().clock },
-		"time":          func(u *Upload) { u.Report.TotalTime = time.Second },
-		"tool version":  func(u *Upload) { u.Report.ToolVersion = "2" },
-		"rules run":     func(u *Upload) { u.Report.RulesRun = nil },
-		"no rules run":  func(u *Upload) { u.Report.RulesRun = []string{} },
-		"searched":      func(u *Upload) { u.Report.Searched = []string{"a.py", "b.py"} },
-		"skipped":       func(u *Upload) { u.Report.Skipped = nil },
-		"result":        func(u *Upload) { u.Report.Results = nil },
-		"line":          func(u *Upload) { u.Report.Results = []redoubt.Result{matched("a.py", 2, "x")} },
-		"muted": func(u *Upload) {
-			u.Report.Results = []redoubt.Result{with(matched("a.py", 1, "x"), func(r *redoubt.Result) { r.Muted = true })}
-		},
-		"rule": func(u *Upload) {
-			changed := *eqeq
-			changed.CWE = []string{"CWE-1"}
-			u.Report.Rules = []*redoubt.Rule{&changed}
-		},
-		"inventory": func(u *Upload) { u.Report.Inventories = []redoubt.Inventory{{Lockfile: "l"}} },
-		"dependency": func(u *Upload) {
-			u.Report.Inventories = []redoubt.Inventory{{Lockfile: "l", Dependencies: []redoubt.Dependency{{Name: "p", Licenses: []string{"MIT"}, Hashes: []redoubt.Hash{{Algorithm: "SHA-1", Hex: "00"}}}}}}
-		},
-	}
-	m := newMemory()
-	apply(t, m, base)
-	for name, change := range changes {
-		if sum := apply(t, m, upload(base, change)); sum.Repeat {
-			t.Errorf("%s: taken for the upload before", name)
-		}
-		if sum := apply(t, m, upload(base, change)); !sum.Repeat && sum.Outcome == redoubt.ScanApplied {
-			t.Errorf("%s: not known again", name)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -86,7 +85,7 @@ func (a *application) documents() []redoubt.VEXDocument {
 		d := &list[i]
 		if d.Name == "" {
 			d.Name = "SBOM of " + a.scan.Source
-			if d.IssuedAt = r.StartedAt; d.IssuedAt.IsZero() && !a.sum.Repeat {
+			if d.IssuedAt = r.StartedAt; d.IssuedAt.IsZero() {
 				d.IssuedAt = a.scan.StartedAt
 			}
 		}
@@ -111,17 +110,4 @@ func ownStatements(list []redoubt.VEXStatement, p redoubt.Project) (own []redoub
 		own = append(own, *s)
 	}
 	return own, strange
-}
-
-// vexDigests tell documents apart by what they say.
-func vexDigests(list []redoubt.VEXDocument) []string {
-	out := make([]string, 0, len(list))
-	for i := range list {
-		text, err := json.Marshal(list[i])
-		if err != nil {
-			text = []byte(err.Error()) // no document holds what JSON cannot
-		}
-		out = append(out, string(text))
-	}
-	return out
 }

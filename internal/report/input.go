@@ -39,9 +39,6 @@ func open(r io.Reader, o Options) (*input, error) {
 		r = gzipReader{inflated}
 	}
 	m := &meter{r: r, left: limits.Input, limit: limits.Input, take: o.Take, room: o.room, watch: o.secrets.watch()}
-	if o.Memo != nil {
-		m.kept = make([]byte, 0, sizeOfMemo(o.Memo))
-	}
 	in := &input{Reader: bufio.NewReaderSize(m, headSize), meter: m, limits: limits, room: o.room, built: o.Built}
 	mark, _ := in.Peek(3)
 	switch {
@@ -119,7 +116,6 @@ type meter struct {
 	take      func(bytes int) error // nil for none
 	room      *room
 	watch     *addressWatch // nil for none
-	kept      []byte        // all that was read, where it may have to be read again; nil: not kept
 	err       error         // that ended it before its time
 }
 
@@ -147,9 +143,6 @@ func (m *meter) Read(p []byte) (n int, err error) {
 	}
 	if m.watch != nil {
 		m.watch.see(p[:n])
-	}
-	if m.kept != nil {
-		m.kept = append(m.kept, p[:n]...)
 	}
 	m.left -= int64(n)
 	m.item -= int64(n)

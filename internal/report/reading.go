@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"io"
 
 	"github.com/redoubt/redoubt"
@@ -20,22 +19,15 @@ type Reading struct {
 	room    room
 	secrets *redactor
 	files   []file
-	cleaned *Cleaned     // once it ended
-	again   func() error // reads the file anew that a memo was used for; nil for none
+	cleaned *Cleaned // once it ended
 }
 
 // Add reads one file, gzipped or not. The error is a *FileError; there is none
 // for single bad items, which the reports list as refused.
 func (r *Reading) Add(src io.Reader, o Options) error {
-	if err := r.Forget(); err != nil {
-		return err
-	}
-	if len(r.files) > 0 { // what several files hold is known to none of them
-		o.Memo = nil
-	}
 	o.secrets, o.room = r.redactor(o.Key), &r.room
 	known := r.secrets.known()
-	reports, err := r.readFile(src, o)
+	reports, err := readFile(src, o)
 	r.room.build((r.secrets.known()-known)*phraseSize, o.Built)
 	if err == nil && r.room.err != nil {
 		err = fileError(o, -1, r.room.err)
@@ -45,34 +37,6 @@ func (r *Reading) Add(src io.Reader, o Options) error {
 	}
 	r.files = append(r.files, file{o.Name, reports})
 	return nil
-}
-
-// readFile reads a file, and keeps its bytes where a memo knew some of its results.
-func (r *Reading) readFile(src io.Reader, o Options) ([]*redoubt.Report, error) {
-	var kept []byte
-	o.kept = &kept
-	reports, err := readFile(src, o)
-	for _, rep := range reports {
-		if len(rep.Known) == 0 {
-			continue
-		}
-		o.Memo, o.Take, o.Built = nil, nil, nil // its bytes and what it builds were counted
-		r.again = func() error {
-			*r = Reading{}
-			return r.Add(bytes.NewReader(kept), o)
-		}
-	}
-	return reports, err
-}
-
-// Forget reads the file anew for which a memo was used, without it. It has to be
-// called before Unread and Whole, and when what the memo knew does not hold; without a
-// memo it does nothing.
-func (r *Reading) Forget() error {
-	if r.again == nil {
-		return nil
-	}
-	return r.again()
 }
 
 // Whole notes that the lockfiles read are all that there are, so that there is a
@@ -165,11 +129,6 @@ func (r *Reading) Clean(known func(tool, rule string) bool) *Cleaned {
 	for _, finish := range secrets.then {
 		finish()
 	}
-	if len(r.files) != 1 {
-		for _, rep := range all {
-			rep.Context = redoubt.Digest{}
-		}
-	}
 	r.cleaned = &Cleaned{secrets, join(r.files)}
 	r.files = nil // what was joined is kept once
 	return r.cleaned
@@ -188,7 +147,6 @@ type Cleaned struct {
 func (c *Cleaned) Reports(known func(tool, rule string) bool) []*redoubt.Report {
 	if revealed := c.secrets.reveal(c.reports, known); revealed {
 		for _, rep := range c.reports {
-			rep.Context, c.secrets.stale = redoubt.Digest{}, c.secrets.stale || len(rep.Known) > 0
 			c.secrets.number(rep)
 		}
 		c.secrets.scrub(c.reports...)
@@ -196,10 +154,6 @@ func (c *Cleaned) Reports(known func(tool, rule string) bool) []*redoubt.Report 
 	}
 	return c.reports
 }
-
-// Stale reports whether a memo knew results that may not be what it says, so that the
-// reading has to forget it (see Reading.Forget).
-func (c *Cleaned) Stale() bool { return c.secrets.stale }
 
 // Conceal turns results of a tool's rules that were findings of code so far, as
 // the store has them, into what they are now that their rules are known to look

@@ -37,12 +37,6 @@ type Options struct {
 	// Unlooked is told of files that Source has and that no code of matches is taken from,
 	// and why. It may be nil.
 	Unlooked func(path, why string)
-	// Remember has results told by their bytes, for a memo of the report, of formats that
-	// can. It needs a key.
-	Remember bool
-	// Memo is that of the last full report of the source: results that it knows are not
-	// read (see Reading.Forget). It may be nil; of several files of a reading none has one.
-	Memo *redoubt.ReportMemo
 	// Limits bound the file; zero members take their default.
 	Limits Limits
 	// Take is told of each part that is read, in bytes after inflating, and ends
@@ -54,7 +48,6 @@ type Options struct {
 
 	room    *room     // of the Reading
 	secrets *redactor // of the Reading
-	kept    *[]byte   // where the bytes of the file are left, with a Memo
 }
 
 // Limits bound what one file may hold. Over a limit the file is an error that

@@ -66,7 +66,6 @@ func sizeOf(v any) int { return int(reflect.TypeOf(v).Elem().Size()) }
 const (
 	resultSize = 768  // a redoubt.Result with its dependency
 	matchSize  = 256  // a semgrepMatch, and its key
-	metSize    = 1024 // a redoubt.KnownResult and where it was met, or a redoubt.Result in its place
 	ruleSize   = 1024 // a redoubt.Rule, and its rows in policies
 	partSize   = 768  // a component, its reference and its dependency
 	runSize    = 2048 // a run or target with its maps

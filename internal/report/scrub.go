@@ -30,13 +30,10 @@ func (c cleaner) texts(limit int, fields ...*string) {
 	c.each(limit, c.text, fields)
 }
 
-// each cleans strings, and notes what changed.
+// each cleans strings.
 func (c cleaner) each(limit int, clean func(int, *string), fields []*string) {
 	for _, s := range fields {
-		before := *s
-		if clean(limit, s); *s != before && c.redactor != nil {
-			c.redactor.noted++
-		}
+		clean(limit, s)
 	}
 }
 
@@ -103,7 +100,7 @@ func (c cleaner) vex(d *redoubt.VEXDocument) {
 }
 
 func (c cleaner) result(res *redoubt.Result) {
-	code, path, noted := res.Code, res.Path, c.redactor.noted
+	code := res.Code
 	c.texts(read.MaxBlock, &res.Message, &res.Code)
 	if res.Code != code && (c.holds == nil || c.holds(code)) {
 		c.redactor.hideHash(res)
@@ -126,10 +123,6 @@ func (c cleaner) result(res *redoubt.Result) {
 			c.names(read.MaxName, &d.Fixes[i].Package, &d.Fixes[i].Version)
 		}
 	}
-	if c.redactor.noted != noted { // it is read by what it held, and by what others hold
-		res.Raw.Digest = redoubt.Digest{}
-	}
-	c.redactor.renamed = c.redactor.renamed || res.Path != path
 }
 
 func (c cleaner) rule(rule *redoubt.Rule) {
@@ -144,9 +137,6 @@ func (c cleaner) rule(rule *redoubt.Rule) {
 		read.MaxName, rule.Subcategories, rule.VulnerabilityClasses, rule.CWE, rule.OWASP, rule.Technologies,
 		rule.Languages, rule.References, rule.Rulesets,
 	)
-	if rule.Name != name && c.redactor != nil {
-		c.redactor.renamed = true
-	}
 	if rule.Name != name && rule.SecretType != "" {
 		rule.SecretType = secretTypeOf(rule.Name) // which was made of a part of the name
 	}

@@ -52,10 +52,6 @@ type redactor struct {
 	locks    lockfile.Upload // the lockfiles of the upload
 
 	keepLines bool // whether texts keep their number of lines
-
-	noted   int  // counts what was told of secrets and taken out, to know which result did or lost it
-	renamed bool // a path or a rule's name lost something: groups of results are not what they were
-	stale   bool // what a memo knows of results does not hold
 }
 
 func newRedactor(key []byte) *redactor {
@@ -69,7 +65,6 @@ func (r *redactor) known() int { return len(r.whole) + len(r.parts) }
 // or zero where the report already holds it redacted.
 func (r *redactor) take(raw string) redoubt.Digest {
 	raw = strings.TrimSpace(raw)
-	r.noted++
 	r.remember(raw)
 	delete(r.words, raw)
 	for _, quoted := range literal.FindAllStringSubmatch(raw, -1) {
@@ -165,7 +160,6 @@ func (r *redactor) suspect(part string) {
 	if len(part) < minSecretPart || !strings.ContainsFunc(part, isUnlikeWords) || placeholder.MatchString(part) {
 		return
 	}
-	r.noted++
 	for piece := range pieces(part) {
 		r.parts[piece] = true
 	}

@@ -26,7 +26,7 @@ const semgrepTool = "semgrep"
 
 // hide makes a result one of a secret: what of it could be guessed from goes.
 func hide(res *redoubt.Result, match *redoubt.SecretMatch) {
-	res.Secret, res.Raw.Digest = match, redoubt.Digest{}
+	res.Secret = match
 	res.Code, res.CodeHash, res.CodeKey, res.DataFlow = "", "", redoubt.Digest{}, nil
 	res.MatchBasedID, res.SyntacticID, res.PatternHash, res.StartHash, res.EndHash = "", "", "", "", ""
 	res.CodeNumber = 0
@@ -36,7 +36,6 @@ func hide(res *redoubt.Result, match *redoubt.SecretMatch) {
 // scanner's, under which moved code is found again. What was computed of the code
 // before anybody knew of the secret goes: an unkeyed hash of it could be guessed.
 func (r *redactor) hideHash(res *redoubt.Result) {
-	res.Raw.Digest = redoubt.Digest{}
 	if res.CodeKey == (redoubt.Digest{}) {
 		res.CodeKey = r.keyedCode(redoubt.CodeDigest(res.CodeHash))
 	}

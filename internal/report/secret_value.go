@@ -39,7 +39,7 @@ func (r *redactor) blank(reports []*redoubt.Report) {
 }
 
 func (r *redactor) blankResult(res *redoubt.Result, literal bool) {
-	message, code, told := res.Message, res.Code, r.noted
+	message, code := res.Message, res.Code
 	for _, s := range []*string{&res.Message, &res.Code} {
 		*s = r.blankText(*s)
 	}
@@ -54,9 +54,6 @@ func (r *redactor) blankResult(res *redoubt.Result, literal bool) {
 	}
 	if res.Message != message || res.Code != code {
 		r.hideHash(res)
-	}
-	if r.noted != told {
-		res.Raw.Digest = redoubt.Digest{}
 	}
 }
 

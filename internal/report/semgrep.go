@@ -31,15 +31,12 @@ type semgrep struct {
 	secrets  *redactor
 	rules    map[string]*semgrepRule // by name and raw metadata
 	key      []byte                  // of rules, reused
-	last     *semgrepRule            // that was asked for last
 	results  bool                    // the member was there
 	texts    func(name string) []byte
 	sources  *sources          // nil: there is no checkout
 	formulas map[string]string // of rules by name
 	matches  []semgrepMatch
 	quick    semgrepResult // that was parsed last
-	recall   *recall       // nil: no memo is used or made
-	kept     *[]byte       // see Options
 }
 
 func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
@@ -49,7 +46,7 @@ func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
 		secrets: o.secrets,
 		rules:   map[string]*semgrepRule{},
 
-		texts: o.RuleText, formulas: map[string]string{}, recall: newRecall(o), kept: o.kept,
+		texts: o.RuleText, formulas: map[string]string{},
 		sources: newSources(o.Source, o.Unlooked),
 	}
 	s.checkout.addRoot(o.Root)
@@ -62,11 +59,9 @@ func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
 	if !s.results {
 		return nil, errors.New("it has no member results, so it is not Semgrep's JSON")
 	}
-	s.settle()
 	s.finish()
 	// Without --disable-nosem, what is muted is left out.
-	s.rep.HidesMuted = !slices.ContainsFunc(s.rep.Results, func(r redoubt.Result) bool { return r.Muted }) &&
-		!slices.ContainsFunc(s.rep.Known, func(r redoubt.KnownResult) bool { return r.Muted })
+	s.rep.HidesMuted = !slices.ContainsFunc(s.rep.Results, func(r redoubt.Result) bool { return r.Muted })
 	return []*redoubt.Report{s.rep}, nil
 }
 
@@ -103,7 +98,7 @@ func (s *semgrep) finish() {
 	if rep.Products == 0 {
 		rep.Products = rep.Products.With(redoubt.SAST)
 	}
-	s.secrets.then = append(s.secrets.then, s.identify, s.remember)
+	s.secrets.then = append(s.secrets.then, s.identify)
 }
 
 // semgrepError is one of errors. Spans stand in for a path in older versions.

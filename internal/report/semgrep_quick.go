@@ -8,14 +8,7 @@ import (
 // parse reads a result, where it is as the tool writes them.
 func (s *semgrep) parse(c *cursor) {
 	s.quick = semgrepResult{}
-	if s.recall == nil {
-		s.quick.quickResult(c)
-		return
-	}
-	if from := c.at; !s.recall.pass(c) {
-		s.quick.quickResult(c)
-		s.recall.raw = c.b[from:c.at]
-	}
+	s.quick.quickResult(c)
 }
 
 // quickResult reads a result as the decoder would, or has the cursor stop. Its raw

@@ -49,9 +49,6 @@ type semgrepExtra struct {
 
 func (s *semgrep) result(item string) error {
 	var m semgrepResult
-	if s.recall != nil {
-		s.recall.raw = nil
-	}
 	misfit, err := s.decode(item, &m)
 	if err != nil {
 		return err
@@ -62,11 +59,6 @@ func (s *semgrep) result(item string) error {
 
 // takeQuick takes the result that was parsed of so many bytes.
 func (s *semgrep) takeQuick(item string, size int) error {
-	if s.recall != nil && s.recall.known >= 0 {
-		s.in.build(metSize + sizeOf(&s.quick) + 2*size) // with what reading it would take, should the memo not hold
-		s.recognise()
-		return nil
-	}
 	s.in.build(sizeOf(&s.quick))
 	s.in.build(size)
 	s.take(item, &s.quick, "")
@@ -79,11 +71,7 @@ func (s *semgrep) take(item string, m *semgrepResult, misfit string) {
 		s.refuse(item, "a result needs check_id, path and extra; %s", cmp.Or(misfit, "one of them is missing"))
 		return
 	}
-	told := s.secrets.noted
 	if res := s.resultOf(item, m); res != nil {
-		if s.recall != nil {
-			s.mark(s.last, res, s.secrets.noted != told)
-		}
 		s.in.build(resultSize)
 		s.rep.Results = append(s.rep.Results, *res)
 		s.matched(m, res)

@@ -84,8 +84,7 @@ func (f *fixes) UnmarshalJSON(b []byte) error {
 // semgrepRule is a rule with what decides about its results.
 type semgrepRule struct {
 	*redoubt.Rule
-	meta   semgrepMetadata
-	number int // among those of the report
+	meta semgrepMetadata
 }
 
 // idName is the rule's name as the scanner's ids have it: an earlier text of a
@@ -113,20 +112,16 @@ func (s *semgrep) rule(m *semgrepResult) *semgrepRule {
 	s.key = append(append(s.key, 0), m.Extra.Severity...)
 	s.key = append(append(s.key, 0), m.Extra.Metadata...)
 	if known := s.rules[string(s.key)]; known != nil {
-		s.last = known
 		return known
 	}
-	rule := &semgrepRule{number: len(s.rep.Rules)}
+	rule := &semgrepRule{}
 	read.Loosely(m.Extra.Metadata, &rule.meta)
 	rule.Rule = rule.meta.rule(m.CheckID.Name(), m.Extra.Severity, m.Extra.SCA != nil)
 	if rule.meta.Product != "" {
 		s.secrets.declared[rule.Rule] = true
 	}
 	rule.ProOnly = proOnly
-	s.rules[string(s.key)], s.last = rule, rule
-	if s.recall != nil && s.texts != nil {
-		s.formula(rule.Name) // which a memo depends on
-	}
+	s.rules[string(s.key)] = rule
 	s.rep.Rules = append(s.rep.Rules, rule.Rule)
 	return rule
 }

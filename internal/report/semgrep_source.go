@@ -192,15 +192,11 @@ func (s *sources) piece(path string, from, to semgrepPlace) *piece {
 }
 
 // look takes the lines of a match from the checkout where the report does not tell them,
-// since nobody was logged in. Nothing of such a report is remembered: the same bytes
-// may be about other code next time. A result counts for what it holds, as if the report
-// had told it; without the room for that it goes without.
+// since nobody was logged in. A result counts for what it holds, as if the report had told
+// it; without the room for that it goes without.
 func (s *semgrep) look(path string, rule *semgrepRule, m *semgrepResult) *piece {
 	if s.sources == nil || m.Extra.Lines != requiresLogin {
 		return nil
-	}
-	if s.recall != nil {
-		s.recall.refused = true
 	}
 	p := s.sources.piece(path, m.Start, m.End)
 	if p == nil {

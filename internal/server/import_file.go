@@ -11,7 +11,6 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -34,9 +33,13 @@ type importFiles struct {
 	begun   bool                         // the rules are known
 	secret  func(tool, rule string) bool // rules that look for secrets
 	named   int                          // files that the form has so far; 0 without one
+	waiting *waitingFile                 // the first file, until it has to be read
 	read    int
 	unread  []api.UnreadFile
 	fault   error // of the first that could not be read
+
+	rules      []byte // digestOfRules
+	projectURL string // as it is stored
 }
 
 // readBody reads the body: a form with files, or one raw file.
@@ -59,39 +62,27 @@ func (f *importFiles) readBody(ctx context.Context) error {
 }
 
 // begin asks, before the first file is read and once it is told what it is of, what is
-// to be known of rules, and of the last report.
+// to be known of rules, and of the project.
 func (f *importFiles) begin(ctx context.Context) error {
 	if f.begun {
 		return nil
 	}
 	f.begun = true
-	c, in := f.call, f.in
-	f.o.Remember = !in.Diff
-	known := f.o.Remember && !in.Whole && edge.MayTake(c.caller.Globs(), in.Project) == nil
-	memo := func(ctx context.Context, tx *store.Tx) (*redoubt.ReportMemo, error) {
-		if !known {
-			return nil, nil
-		}
-		return ingest.MemoOf(ctx, tx, in.Project, in.Ref, in.Category)
-	}
+	c := f.call
 	reads := func(ctx context.Context, tx *store.Tx) {
 		_, _ = tx.RuleTexts(ctx)
 		_, _ = ingest.KnownSecretRules(ctx, tx)
-		_, _ = memo(ctx, tx)
 	}
 	return c.view(store.Announce(ctx, reads), func(ctx context.Context) error {
 		texts, err := c.tx.RuleTexts(ctx)
 		if err != nil {
 			return err
 		}
-		f.o.RuleText = func(name string) []byte { return texts[name] }
+		f.o.RuleText, f.rules = func(name string) []byte { return texts[name] }, digestOfRules(texts)
 		if f.secret, err = ingest.KnownSecretRules(ctx, c.tx); err != nil {
 			return err
 		}
-		m, err := memo(ctx, c.tx)
-		if m != nil && f.may(report.MemoryOfMemo(m)) {
-			f.o.Memo = m
-		}
+		f.projectURL, err = knownProjectURL(ctx, c.tx, c.caller.Globs(), f.in)
 		return err
 	})
 }
@@ -129,7 +120,7 @@ func (f *importFiles) readForm(ctx context.Context, form *multipart.Reader) erro
 		return redoubt.Invalid("body", "holds no file")
 	case f.in.Whole:
 		f.reading.Whole() // there may be no lockfile left
-	case f.read == 0:
+	case f.read == 0 && f.waiting == nil:
 		return f.fault
 	}
 	return nil
@@ -154,19 +145,31 @@ func (f *importFiles) addPart(part *multipart.Part) error {
 	return f.add(part, name)
 }
 
-// add reads a file as the request says to, which a form may say late.
+// add reads a file as the request says to, which a form may say late. The first one waits
+// until another one or the end comes.
 func (f *importFiles) add(body io.Reader, name string) error {
-	o := f.options(name)
 	return f.call.idempotent.file(body, name, func(body io.Reader) error {
-		err := f.reading.Add(body, o)
-		switch {
-		case err == nil:
-			f.read++
-		case f.named > 0 && !f.in.Strict && f.isFileFault(err) && f.leaveOut(o, err):
+		body, waits := f.wait(body, name)
+		if waits {
 			return nil
 		}
-		return err
+		if err := f.readWaiting(); err != nil {
+			return err
+		}
+		return f.readFile(body, name)
 	})
+}
+
+func (f *importFiles) readFile(body io.Reader, name string) error {
+	o := f.options(name)
+	err := f.reading.Add(body, o)
+	switch {
+	case err == nil:
+		f.read++
+	case f.named > 0 && !f.in.Strict && f.isFileFault(err) && f.leaveOut(o, err):
+		return nil
+	}
+	return err
 }
 
 func (f *importFiles) options(name string) report.Options {
@@ -214,7 +217,7 @@ func (f *importFiles) addUnsent(part *multipart.Part, name string) error {
 	case len(why) == 0 || len(why) > maxField:
 		return redoubt.Invalid("body.unread", "expected in a line why %.200q is not sent, of at most %d bytes", name, maxField)
 	}
-	if err := f.reading.Forget(); err != nil { // there is more than one file
+	if err := f.readWaiting(); err != nil { // there is more than one file
 		return err
 	}
 	if !f.leaveOut(f.options(name), &report.FileError{Name: name, Offset: -1, Err: errors.New(string(why))}) {

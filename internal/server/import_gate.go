@@ -60,11 +60,7 @@ func (g *importGate) answer(ctx context.Context, summaries []ingest.Summary) (ap
 		if verdicts[i], err = edge.Verdict(ctx, judge, &summaries[i]); err != nil {
 			return api.ImportGate{}, err
 		}
-		gate := verdicts[i].Record()
-		if gate == nil && summaries[i].Repeat {
-			continue // a build failed on this scan, maybe, and its link says why
-		}
-		if err := g.tx.PutScanGate(ctx, summaries[i].ScanID, gate); err != nil {
+		if err := g.tx.PutScanGate(ctx, summaries[i].ScanID, verdicts[i].Record()); err != nil {
 			return api.ImportGate{}, err
 		}
 	}

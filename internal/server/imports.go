@@ -46,16 +46,37 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 			return nil, err
 		}
 	}
-	clean := func() *report.Cleaned { return files.reading.Clean(files.secret) } // what takes long, before others wait for it
-	var out *api.ImportResponse
-	err = ingest.WithMemo(clean, files.reading.Forget, func(cleaned *report.Cleaned) (err error) {
-		out, err = c.takeImport(room.Within(ctx), upload, files, cleaned)
-		return err
-	})
-	if err == nil {
+	out, err := c.takeUnread(ctx, &upload, files)
+	if err != nil || out != nil {
+		return out, err
+	}
+	cleaned := files.reading.Clean(files.secret) // what takes long, before others wait for it
+	if out, err = c.takeImport(room.Within(ctx), upload, files, cleaned); err == nil {
 		c.settle(ctx, out)
 	}
 	return out, err
+}
+
+// takeUnread takes in an upload of one file that came before, and reads any other: then
+// it returns nil.
+func (c *call) takeUnread(ctx context.Context, upload *ingest.Upload, files *importFiles) (out *api.ImportResponse, err error) {
+	if files.waiting == nil {
+		return nil, nil
+	}
+	upload.Decides = c.caller.CanTriage()
+	if upload.Digest, err = files.digest(upload.Decides); err != nil {
+		return nil, err
+	}
+	known, err := c.mayBeIdentical(ctx, *upload)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		if out, err = c.takeIdentical(ctx, *upload, files); err != nil || out != nil {
+			return out, err
+		}
+	}
+	return nil, files.readToEnd()
 }
 
 // takeImport takes in what was read of an upload.

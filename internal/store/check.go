@@ -94,7 +94,6 @@ var relations = []relation{
 	{"lineage_identity", "lineage_id", "lineage", "id"},
 	{"scan", "project_id", "project", "id"},
 	{"scan_account", "scan_id", "scan", "id"},
-	{"report_memo", "project_id", "project", "id"},
 	{"inventory", "project_id", "project", "id"},
 	{"dependency", "inventory_id", "inventory", "id"},
 	{"dependency", "inventory_id", "inventory_content", "inventory_id"},

@@ -30,23 +30,23 @@ func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseOlder(ctx, provider); err != nil {
-		return err
-	}
 	applied, err := provider.Up(ctx) // which takes nothing away from a schema that is ahead
 	if err == nil || e.classify(err) == nil {
 		if newer := e.refuseNewer(ctx, provider); newer != nil {
 			return newer
 		}
 	}
-	if err == nil && len(applied) > 0 && applied[0].Source.Version == baseline {
+	if err != nil {
+		return cmp.Or(refuseOlder(ctx, provider), err)
+	}
+	if len(applied) > 0 && applied[0].Source.Version == baseline {
 		log.InfoContext(ctx, "made the database", "engine", e.name, "schema", applied[len(applied)-1].Source.Version)
 		return nil
 	}
 	for _, m := range applied {
 		log.InfoContext(ctx, "migrated the database", "engine", e.name, "migration", cmp.Or(m.Source.Path, fmt.Sprint(m.Source.Version)))
 	}
-	return err
+	return nil
 }
 
 // migrator is what knows the engine's migrations.
@@ -91,14 +91,14 @@ func (e *NewerSchemaError) Error() string {
 		"Run the newer redoubt, or restore the backup that was made before the update. Nothing was changed", e.Stored, e.Known)
 }
 
-// refuseOlder fails where the schema is of a version before the baseline. The baseline makes
-// tables: it would fail at the first that is there.
+// refuseOlder tells why the migrations failed where the schema is of a version before the
+// baseline: it makes tables, failed at the first that is there and left all as it was.
 func refuseOlder(ctx context.Context, provider *goose.Provider) error {
-	stored, err := provider.GetDBVersion(ctx)
+	stored, _, err := provider.GetVersions(ctx)
 	if err == nil && stored > 0 && stored < baseline {
 		return &OlderSchemaError{Stored: stored}
 	}
-	return misread(err)
+	return nil
 }
 
 // OlderSchemaError says that a development version of Redoubt from before the baseline made

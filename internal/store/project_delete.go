@@ -62,7 +62,7 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 		"finding_comment_mention" + comments, "finding_comment" + lineages, "exception_request_finding" + lineages, "exception_request" + ofProject, "triage_event" + lineages, "ticket_finding" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
 		"dependency" + inventories, "inventory_graph" + inventories, "inventory_content" + inventories, "inventory" + ofProject,
 		"agent_scan" + scans, "scan_account" + scans,
-		"scan" + ofProject, "report_memo" + ofProject, "project_alias" + ofProject, "vex_refusal" + ofProject,
+		"scan" + ofProject, "project_alias" + ofProject, "vex_refusal" + ofProject,
 	} {
 		if err := tx.write(ctx, `DELETE FROM `+rows, id); err != nil {
 			return err

@@ -36,9 +36,6 @@ func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (redoubt.Proj
 			return target, fmt.Errorf("merge %s into %s: %w", source.Name, target.Name, err)
 		}
 	}
-	if err := tx.forgetReportMemos(ctx, from, ""); err != nil {
-		return target, err
-	}
 	tx.change(changeProject, into) // its exemptions cover what came over
 	tx.audit("project.merge", subject("project", from), imageOfProject(source), map[string]any{"merged_into": subject("project", into)})
 	if err := tx.dropProject(ctx, from); err != nil {
@@ -158,9 +155,13 @@ func (tx *Tx) mergeInventories(ctx context.Context, from, into int64) error {
 	return tx.reassign(ctx, "inventory", from, into)
 }
 
-// mergeScans brings the scans over, and the time of the latest.
+// mergeScans brings the scans over, and the time of the latest. What either project is sent
+// next counts, though it came before: it closes what only the other one had.
 func (tx *Tx) mergeScans(ctx context.Context, from, into int64) error {
 	if err := tx.reassign(ctx, "scan", from, into); err != nil {
+		return err
+	}
+	if err := tx.forgetUploads(ctx, into, ""); err != nil {
 		return err
 	}
 	err := tx.write(ctx, `

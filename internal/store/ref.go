@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -42,9 +43,6 @@ func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error 
 	if err := tx.forgetUploads(ctx, projectID, ref); err != nil {
 		return err
 	}
-	if err := tx.forgetReportMemos(ctx, projectID, ref); err != nil {
-		return err
-	}
 	if err := tx.forgetVEXOf(ctx, projectID, ref); err != nil {
 		return err
 	}
@@ -82,12 +80,21 @@ func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (
 	return len(ids), tx.AddEvents(ctx, events)
 }
 
-// forgetUploads lets no coming upload pass for a repeat of one before: what it
-// says again returns (semantics §5).
+// forgetUploads lets no coming upload pass for one before on a ref, or with an empty one on
+// any: what it says again returns (semantics §5).
 func (tx *Tx) forgetUploads(ctx context.Context, projectID int64, ref string) error {
-	err := tx.write(ctx, `UPDATE scan SET digest = $4 WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest <> $4`,
+	return tx.write(ctx, `UPDATE scan SET digest = $4 WHERE deployment_id = $1 AND project_id = $2 AND CAST($3 AS TEXT) IN (ref, '') AND digest <> $4`,
 		projectID, ref, redoubt.Digest{})
-	return err
+}
+
+// forgetAllUploads lets no coming upload pass for one before. Which commits came before is
+// still known.
+func (tx *Tx) forgetAllUploads(ctx context.Context) error {
+	var none redoubt.Digest
+	if _, err := rand.Read(none[:]); err != nil {
+		return err
+	}
+	return tx.write(ctx, `UPDATE scan SET digest = $2 WHERE deployment_id = $1 AND digest <> $3`, none, redoubt.Digest{})
 }
 
 // staleRef is a ref that no scan came to for long.

@@ -82,12 +82,6 @@ func (tx *Tx) PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, err
 	return idsOf(contents, known), nil
 }
 
-// RuleIDs is PutRules of which nothing is stored: the id of a content not seen before is 0.
-func (tx *Tx) RuleIDs(ctx context.Context, rules []*redoubt.Rule) ([]int64, error) {
-	contents, known, err := tx.knownContents(ctx, rules)
-	return idsOf(contents, known), err
-}
-
 // knownContents are those of rules, and the ids of the stored ones of their names.
 func (tx *Tx) knownContents(ctx context.Context, rules []*redoubt.Rule) ([]ruleContent, map[ruleKey]int64, error) {
 	contents := make([]ruleContent, len(rules))

@@ -128,6 +128,13 @@ func (tx *Tx) appliedAt(s redoubt.Scan) int64 {
 	return tx.now.UnixMicro()
 }
 
+// ScanOfUpload returns the newest applied scan of a project's ref whose upload had the
+// digest, or redoubt.ErrNotFound.
+func (tx *Tx) ScanOfUpload(ctx context.Context, projectID int64, ref string, upload redoubt.Digest) (redoubt.Scan, error) {
+	return one(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest = $4 AND outcome = $5
+		ORDER BY applied_at DESC, id DESC LIMIT 1`, projectID, ref, upload, redoubt.ScanApplied)
+}
+
 // Stream tells what stands on a project's ref as a source sees it: the order
 // of semantics §5. The commit is that of the upload to judge: superseded is one
 // that was applied here before another one was. An upload that tells no commit

@@ -133,10 +133,6 @@ func noisyScan(ctx context.Context, tx *store.Tx, projectID int64, j int) error 
 	if err := tx.PutScanGate(ctx, id, &redoubt.ScanGate{Reason: "noise"}); err != nil {
 		return err
 	}
-	memo := redoubt.ReportMemo{Context: redoubt.Digest{1}, Results: []redoubt.ReadResult{{Raw: redoubt.RawResult{Size: 1}}}}
-	if err := tx.PutReportMemo(ctx, projectID, s.Ref, s.Source, memo); err != nil {
-		return err
-	}
 	return tx.ScanApplied(ctx, projectID, s.Ref, s.Full, s.StartedAt)
 }
 

@@ -154,7 +154,7 @@ type uploadedList struct {
 
 // outcomesSaid says why an import changed nothing.
 var outcomesSaid = map[string]string{
-	"repeat":     "Exactly this was uploaded before: nothing changed.",
+	"repeat":     "Exactly this was uploaded before: it is recorded as a scan, and no finding changed.",
 	"late":       "A scan that started later counts already: this one is recorded, and changes no finding.",
 	"superseded": "The branch had this commit before and others since: this one is recorded, and changes no finding.",
 }

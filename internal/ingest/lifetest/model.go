@@ -33,7 +33,6 @@ type Model struct {
 type Stream struct {
 	Ref, Source string
 	Findings    []*Finding
-	last        string    // the latest applied upload, in full
 	lastFull    time.Time // start of the newest applied full scan
 	lastDiff    time.Time // and of the newest applied diff scan
 	commits     []string  // applied, in order
@@ -64,7 +63,6 @@ type Lineage struct {
 // Answer is what an upload does.
 type Answer struct {
 	Outcome  redoubt.ScanOutcome
-	Repeat   bool
 	Distinct int // sightings
 
 	Fresh, Returned, Moved, Closed, Removed, Idle int
@@ -91,9 +89,6 @@ func (m *Model) Apply(u Upload, now time.Time) (a Answer) {
 		started = u.Begun
 	}
 	switch commit := slices.Index(s.commits, u.Commit); {
-	case s.last == textOf(u) && u.Begun.IsZero():
-		a.Repeat, a.Outcome = true, redoubt.ScanApplied
-		return a
 	case u.Commit != "" && commit >= 0 && slices.ContainsFunc(s.commits[commit:], func(c string) bool { return c != "" && c != u.Commit }):
 		a.Outcome = redoubt.ScanSuperseded
 		return a
@@ -102,7 +97,7 @@ func (m *Model) Apply(u Upload, now time.Time) (a Answer) {
 		return a
 	}
 	a.Outcome = redoubt.ScanApplied
-	s.last, s.commits = textOf(u), append(s.commits, u.Commit)
+	s.commits = append(s.commits, u.Commit)
 	last := &s.lastDiff
 	if u.Full {
 		last = &s.lastFull
@@ -329,7 +324,7 @@ func (m *Model) DeleteRef(ref string, now time.Time) {
 		if s.Ref != ref {
 			continue
 		}
-		s.last, s.commits = "", nil
+		s.commits = nil
 		for _, f := range s.Findings {
 			if f.State != redoubt.StateRemoved {
 				f.State, f.Changed = redoubt.StateRemoved, now

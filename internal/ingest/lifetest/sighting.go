@@ -156,19 +156,6 @@ func group(r redoubt.Result) string {
 	parts := strings.Split(r.MatchBasedID, "_")
 	return strings.Join(parts[:len(parts)-1], "_")
 }
-
-// textOf says everything that an upload means.
-func textOf(u Upload) string {
-	var results []string
-	for _, r := range u.Report.Results {
-		results = append(results, resultText(r))
-	}
-	slices.Sort(results)
-	r := u.Report
-	return fmt.Sprint(u.Commit, u.Full, u.DeclaredFull, r.Failed, r.HidesMuted, r.StartedAt.UnixMicro(), r.RulesRun == nil, r.Searched == nil,
-		slices.Sorted(slices.Values(r.RulesRun)), slices.Sorted(slices.Values(r.Searched)), slices.Sorted(slices.Values(r.Skipped)), slices.Sorted(slices.Values(r.Unresolved)), results)
-}
-
 func resultText(r redoubt.Result) string {
 	text := fmt.Sprint(r.Rule.Name, r.Path, r.Location, r.Message, r.MatchBasedID, r.Fingerprint, r.CodeHash, r.PatternHash, r.Code, r.Muted, r.StartHash, r.EndHash)
 	if r.Secret != nil {

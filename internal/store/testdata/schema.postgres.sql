@@ -716,14 +716,6 @@ project_tag.position smallint NOT NULL
 project_tag.tag text NOT NULL
 CREATE UNIQUE INDEX project_tag_pkey ON public.project_tag USING btree (deployment_id, project_id, "position")
 project_tag PRIMARY KEY (deployment_id, project_id, "position")
-report_memo.deployment_id bigint NOT NULL
-report_memo.project_id bigint NOT NULL
-report_memo.ref text NOT NULL
-report_memo.source text NOT NULL
-report_memo.memo bytea NOT NULL
-CREATE UNIQUE INDEX report_memo_pkey ON public.report_memo USING btree (deployment_id, project_id, ref, source)
-report_memo FOREIGN KEY (deployment_id) REFERENCES deployment(id)
-report_memo PRIMARY KEY (deployment_id, project_id, ref, source)
 repository.deployment_id bigint NOT NULL
 repository.id bigint NOT NULL
 repository.connection_id bigint NOT NULL
@@ -834,6 +826,7 @@ scan.run_id bigint NOT NULL DEFAULT 0
 CREATE INDEX scan_project ON public.scan USING btree (deployment_id, project_id, started_at, id)
 CREATE INDEX scan_started ON public.scan USING btree (deployment_id, started_at, id)
 CREATE INDEX scan_stream ON public.scan USING btree (deployment_id, project_id, ref, source, outcome, applied_at)
+CREATE INDEX scan_upload ON public.scan USING btree (deployment_id, project_id, ref, digest)
 CREATE UNIQUE INDEX scan_pkey ON public.scan USING btree (deployment_id, id)
 scan PRIMARY KEY (deployment_id, id)
 scan_account.deployment_id bigint NOT NULL

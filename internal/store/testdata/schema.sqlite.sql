@@ -4,8 +4,8 @@ CREATE TABLE advisory (
     digest    BYTEA    NOT NULL,        -- of the record as it came
     modified  BIGINT,
     withdrawn SMALLINT NOT NULL,
-    facts     BYTEA    NOT NULL, -- what decides; JSON
-    text      BYTEA    NOT NULL  -- what people read; deflated JSON
+    facts     BYTEA    NOT NULL,        -- what decides; JSON
+    text      BYTEA    NOT NULL         -- what people read; deflated JSON
 );
 CREATE TABLE advisory_alias_change (
     version BIGINT NOT NULL,
@@ -15,8 +15,8 @@ CREATE TABLE advisory_alias_change (
 CREATE TABLE advisory_card (
     group_id  BIGINT   PRIMARY KEY,
     shown     TEXT     NOT NULL,
-    names     TEXT     NOT NULL, -- all, in upper case, parted by spaces
-    packages  TEXT     NOT NULL, -- as npm/lodash, parted by line ends
+    names     TEXT     NOT NULL,         -- all, in upper case, parted by spaces
+    packages  TEXT     NOT NULL,         -- as npm/lodash, parted by line ends
     summary   TEXT     NOT NULL,
     severity  SMALLINT NOT NULL,
     score     DOUBLE PRECISION NOT NULL, -- CVSS; 0 where none is known
@@ -62,24 +62,24 @@ CREATE TABLE advisory_package (
 );
 CREATE INDEX advisory_package_advisory ON advisory_package (advisory_id);
 CREATE TABLE advisory_source (
-    location      TEXT    PRIMARY KEY,
-    kind          TEXT    NOT NULL, -- osv, epss or kev
-    etag          TEXT    NOT NULL,
-    last_modified TEXT    NOT NULL,
-    checked_at    BIGINT,           -- when it was last found to be as loaded
-    loaded_at     BIGINT,           -- when it was last loaded
-    newest_at     BIGINT,           -- of what it holds
-    records       BIGINT  NOT NULL,
-    refused       BIGINT  NOT NULL,
-    error         TEXT    NOT NULL  -- of the last try; empty when it went well
+    location      TEXT   PRIMARY KEY,
+    kind          TEXT   NOT NULL, -- osv, epss or kev
+    etag          TEXT   NOT NULL,
+    last_modified TEXT   NOT NULL,
+    checked_at    BIGINT,          -- when it was last found to be as loaded
+    loaded_at     BIGINT,          -- when it was last loaded
+    newest_at     BIGINT,          -- of what it holds
+    records       BIGINT NOT NULL,
+    refused       BIGINT NOT NULL,
+    error         TEXT   NOT NULL  -- of the last try; empty when it went well
 );
 CREATE TABLE advisory_state (
     id               SMALLINT PRIMARY KEY,
-    version          BIGINT NOT NULL,
-    scores_version   BIGINT NOT NULL, -- grows with every load of EPSS scores
+    version          BIGINT   NOT NULL,
+    scores_version   BIGINT   NOT NULL, -- grows with every load of EPSS scores
     changed_at       BIGINT,
-    next_advisory_id BIGINT NOT NULL,
-    next_group_id    BIGINT NOT NULL
+    next_advisory_id BIGINT   NOT NULL,
+    next_group_id    BIGINT   NOT NULL
 );
 CREATE TABLE agent_scan (
     deployment_id BIGINT NOT NULL,
@@ -88,19 +88,25 @@ CREATE TABLE agent_scan (
     started_at    BIGINT NOT NULL,
     begun_json    TEXT   NOT NULL, -- what it said at the start
     report_json   BYTEA,           -- redoubt.Report, free of secrets; NULL before and after
-    answer_json   TEXT   NOT NULL, done_json BYTEA, -- to its completion; empty before
+    answer_json   TEXT   NOT NULL, -- to its completion; empty before
+    done_json     BYTEA,           -- what the scanner said at the end; NULL before, and once it is applied
     PRIMARY KEY (deployment_id, unique_id)
 );
 CREATE INDEX agent_scan_scan ON agent_scan (deployment_id, scan_id);
 CREATE TABLE app_user (
-    id            BIGINT PRIMARY KEY,
-    name          TEXT   NOT NULL UNIQUE, -- lower case, to sign in with
-    display_name  TEXT   NOT NULL,
-    password_hash TEXT   NOT NULL, -- argon2id as a PHC string; empty: no password
-    created_at    BIGINT NOT NULL,
-    disabled_at   BIGINT,
-    signed_in_at  BIGINT
-, second_factor_at BIGINT, address TEXT NOT NULL DEFAULT '', untold SMALLINT NOT NULL DEFAULT 0);
+    id               BIGINT   PRIMARY KEY,
+    name             TEXT     NOT NULL UNIQUE,     -- lower case, to sign in with
+    display_name     TEXT     NOT NULL,
+    password_hash    TEXT     NOT NULL,            -- argon2id as a PHC string; empty: no password
+    created_at       BIGINT   NOT NULL,
+    disabled_at      BIGINT,
+    signed_in_at     BIGINT,
+    -- Since when the user has one. It is in the row that a sign-in locks, so that none steps over a factor that is
+    -- set up at the same moment.
+    second_factor_at BIGINT,
+    address          TEXT     NOT NULL DEFAULT '', -- of mail; empty: the name, where that is one
+    untold           SMALLINT NOT NULL DEFAULT 0   -- 1: wants no mail
+);
 CREATE TABLE audit_event (
     deployment_id BIGINT NOT NULL,
     id            BIGINT NOT NULL,
@@ -119,7 +125,8 @@ CREATE TABLE change (
     version       BIGINT   NOT NULL,
     kind          SMALLINT NOT NULL,
     id            BIGINT   NOT NULL,
-    deleted       SMALLINT NOT NULL, more BIGINT NOT NULL DEFAULT 0,
+    deleted       SMALLINT NOT NULL,
+    more          BIGINT   NOT NULL DEFAULT 0, -- how many ids behind id are meant too
     PRIMARY KEY (deployment_id, version, kind, id)
 );
 CREATE TABLE change_comment (
@@ -146,20 +153,23 @@ CREATE TABLE change_reply (
     PRIMARY KEY (deployment_id, repository_id, number, comment)
 );
 CREATE TABLE change_request (
-    deployment_id BIGINT   NOT NULL REFERENCES deployment (id),
-    repository_id BIGINT   NOT NULL,
-    number        BIGINT   NOT NULL, -- the host's
-    title         TEXT     NOT NULL,
-    author        TEXT     NOT NULL,
-    web_url       TEXT     NOT NULL,
-    state         SMALLINT NOT NULL, -- redoubt.ChangeState
-    head_commit   TEXT     NOT NULL,
-    head_ref      TEXT     NOT NULL,
-    fetch_ref     TEXT     NOT NULL,
-    base_ref      TEXT     NOT NULL,
-    base_commit   TEXT     NOT NULL,
-    fork          SMALLINT NOT NULL,
-    updated_at    BIGINT, told_until BIGINT NOT NULL DEFAULT 0, replies_read_at BIGINT, head_at BIGINT,
+    deployment_id   BIGINT   NOT NULL REFERENCES deployment (id),
+    repository_id   BIGINT   NOT NULL,
+    number          BIGINT   NOT NULL,           -- the host's
+    title           TEXT     NOT NULL,
+    author          TEXT     NOT NULL,
+    web_url         TEXT     NOT NULL,
+    state           SMALLINT NOT NULL,           -- redoubt.ChangeState
+    head_commit     TEXT     NOT NULL,
+    head_ref        TEXT     NOT NULL,
+    fetch_ref       TEXT     NOT NULL,
+    base_ref        TEXT     NOT NULL,
+    base_commit     TEXT     NOT NULL,
+    fork            SMALLINT NOT NULL,
+    updated_at      BIGINT,
+    told_until      BIGINT   NOT NULL DEFAULT 0, -- until when a server writes there, and no other may
+    replies_read_at BIGINT,                      -- updated_at when replies were read last
+    head_at         BIGINT,                      -- when we heard of head_commit; null: before this was kept
     PRIMARY KEY (deployment_id, repository_id, number)
 );
 CREATE INDEX change_request_head ON change_request (deployment_id, repository_id, head_commit);
@@ -172,17 +182,21 @@ CREATE TABLE change_time (
 CREATE TABLE connection (
     deployment_id  BIGINT   NOT NULL REFERENCES deployment (id),
     id             BIGINT   NOT NULL,
-    kind           SMALLINT NOT NULL, -- redoubt.HostKind
+    kind           SMALLINT NOT NULL,              -- redoubt.HostKind
     name           TEXT     NOT NULL,
     base_url       TEXT     NOT NULL,
-    account        TEXT     NOT NULL, -- the login, as the host told it
-    credential     BYTEA    NOT NULL, -- sealed under a key of the key file; empty: none
-    webhook_secret BYTEA    NOT NULL, -- sealed too
-    follow_json    TEXT     NOT NULL, -- globs of repositories that become projects by themselves
+    account        TEXT     NOT NULL,              -- the login, as the host told it
+    credential     BYTEA    NOT NULL,              -- sealed under a key of the key file; empty: none
+    webhook_secret BYTEA    NOT NULL,              -- sealed too
+    follow_json    TEXT     NOT NULL,              -- globs of repositories that become projects by themselves
     created_at     BIGINT   NOT NULL,
     checked_at     BIGINT,
-    problem        TEXT     NOT NULL, -- of the last check; empty: none
-    heard_at       BIGINT, replies SMALLINT NOT NULL DEFAULT 1, people_json TEXT NOT NULL DEFAULT '{}', replies_at BIGINT,            -- of the newest webhook that was verified
+    problem        TEXT     NOT NULL,              -- of the last check; empty: none
+    heard_at       BIGINT,                         -- of the newest webhook that was verified
+    replies        SMALLINT NOT NULL DEFAULT 1,    -- redoubt.ReplyPolicy
+    people_json    TEXT     NOT NULL DEFAULT '{}', -- redoubt.HostPeople
+    -- older replies decide nothing; null: all count, as before this was kept
+    replies_at     BIGINT,
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, name)
 );
@@ -195,21 +209,35 @@ CREATE TABLE dependency (
     line               INTEGER  NOT NULL,
     purl               TEXT     NOT NULL,
     licenses_json      TEXT     NOT NULL,
-    hashes_json        TEXT     NOT NULL, via_version_id BIGINT NOT NULL DEFAULT 0, requirers INTEGER NOT NULL DEFAULT 0, supplier TEXT NOT NULL DEFAULT '',
+    hashes_json        TEXT     NOT NULL,
+    -- The package of the same lockfile through which a package gets in, on the shortest way from what the project
+    -- asks for itself; 0 where it is asked for, or where the lockfile does not tell. And how many packages of it ask
+    -- for it.
+    via_version_id     BIGINT   NOT NULL DEFAULT 0,
+    requirers          INTEGER  NOT NULL DEFAULT 0,
+    supplier           TEXT     NOT NULL DEFAULT '', -- As a bill of materials told; lockfiles do not.
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, inventory_id, package_version_id)
 );
 CREATE INDEX dependency_version ON dependency (deployment_id, package_version_id, inventory_id);
 CREATE TABLE deployment (
-    id              BIGINT PRIMARY KEY,
-    slug            TEXT   NOT NULL UNIQUE,
-    name            TEXT   NOT NULL,
-    created_at      BIGINT NOT NULL,
-    version         BIGINT NOT NULL DEFAULT 0, -- grows with every commit that changes an answer
-    pruned_version  BIGINT NOT NULL DEFAULT 0, -- changes up to here are gone from the feed
-    committed_at    BIGINT NOT NULL DEFAULT 0, -- the clock value of the newest commit
-    next_finding_id BIGINT NOT NULL DEFAULT 1
-, open_rules SMALLINT NOT NULL DEFAULT 0, keeps_code SMALLINT NOT NULL DEFAULT 1, second_factor SMALLINT NOT NULL DEFAULT 0, notified BIGINT NOT NULL DEFAULT 0, start_left SMALLINT NOT NULL DEFAULT 0, start_blocks_nothing SMALLINT NOT NULL DEFAULT 0, open_requests BIGINT NOT NULL DEFAULT 0);
+    id                   BIGINT   PRIMARY KEY,
+    slug                 TEXT     NOT NULL UNIQUE,
+    name                 TEXT     NOT NULL,
+    created_at           BIGINT   NOT NULL,
+    version              BIGINT   NOT NULL DEFAULT 0, -- grows with every commit that changes an answer
+    pruned_version       BIGINT   NOT NULL DEFAULT 0, -- changes up to here are gone from the feed
+    committed_at         BIGINT   NOT NULL DEFAULT 0, -- the clock value of the newest commit
+    next_finding_id      BIGINT   NOT NULL DEFAULT 1,
+    open_rules           SMALLINT NOT NULL DEFAULT 0, -- whether rules are served without a token
+    keeps_code           SMALLINT NOT NULL DEFAULT 1, -- whether snippets are taken
+    second_factor        SMALLINT NOT NULL DEFAULT 0, -- Whether people need one to work in the deployment.
+    notified             BIGINT   NOT NULL DEFAULT 0, -- redoubt.NotificationEvents that some rule asks for
+    start_left           SMALLINT NOT NULL DEFAULT 0, -- redoubt.FirstStart.Left
+    start_blocks_nothing SMALLINT NOT NULL DEFAULT 0, -- redoubt.FirstStart.BlocksNothing
+    -- How many wait to be decided: commits look for what ended where there are any.
+    open_requests        BIGINT   NOT NULL DEFAULT 0
+);
 CREATE TABLE deployment_slug (
     slug          TEXT     PRIMARY KEY,
     deployment_id BIGINT   NOT NULL UNIQUE,
@@ -308,14 +336,18 @@ CREATE TABLE finding (
     reachability     SMALLINT NOT NULL,
     transitivity     SMALLINT NOT NULL,
     package          TEXT     NOT NULL,
-    flags            SMALLINT NOT NULL, -- malicious, pro only, historical, seen by a full scan
+    -- malicious, pro only, historical, seen by a full scan
+    flags            SMALLINT NOT NULL,
     validation_state SMALLINT NOT NULL,
     secret_type      TEXT     NOT NULL,
     created_at       BIGINT   NOT NULL,
     relevant_since   BIGINT   NOT NULL,
     state_updated_at BIGINT,
     first_scan_id    BIGINT   NOT NULL,
-    version          BIGINT   NOT NULL, edge_hash BYTEA NOT NULL DEFAULT X'00000000000000000000000000000000', -- of the deployment at its last change
+    -- of the deployment at its last change
+    version          BIGINT   NOT NULL,
+    -- Zero where the match is of one line, or its lines were not told.
+    edge_hash        BYTEA    NOT NULL DEFAULT X'00000000000000000000000000000000',
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, project_id, ref, source, identity_kind, identity_hash)
 );
@@ -351,13 +383,13 @@ CREATE TABLE finding_comment_mention (
 );
 CREATE INDEX finding_comment_mention_user ON finding_comment_mention (deployment_id, user_id, comment_id);
 CREATE TABLE finding_event (
-    deployment_id BIGINT   NOT NULL,
-    id            BIGINT   NOT NULL,
-    finding_id    BIGINT   NOT NULL,
-    at            BIGINT   NOT NULL,
-    scan_id       BIGINT   NOT NULL,
-    kind          TEXT     NOT NULL, -- fixed, returned, removed, moved, muted, unmuted
-    detail_json   TEXT     NOT NULL,
+    deployment_id BIGINT NOT NULL,
+    id            BIGINT NOT NULL,
+    finding_id    BIGINT NOT NULL,
+    at            BIGINT NOT NULL,
+    scan_id       BIGINT NOT NULL,
+    kind          TEXT   NOT NULL, -- fixed, returned, removed, moved, muted, unmuted
+    detail_json   TEXT   NOT NULL,
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX finding_event_finding ON finding_event (deployment_id, finding_id);
@@ -435,7 +467,11 @@ CREATE TABLE job (
     media_type    TEXT     NOT NULL,
     error         TEXT     NOT NULL,
     created_at    BIGINT   NOT NULL,
-    finished_at   BIGINT, requester TEXT NOT NULL DEFAULT '', claim BIGINT NOT NULL DEFAULT 0, subject TEXT NOT NULL DEFAULT '',
+    finished_at   BIGINT,
+    -- Kind and id of the actor, as token:7; empty for work that nobody asked for.
+    requester     TEXT     NOT NULL DEFAULT '',
+    claim         BIGINT   NOT NULL DEFAULT 0,
+    subject       TEXT     NOT NULL DEFAULT '', -- empty: it is about something of its own
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, token)
 );
@@ -478,7 +514,11 @@ CREATE TABLE lineage (
     triaged_at       BIGINT,
     triaged_by_json  TEXT     NOT NULL,
     automatic        SMALLINT NOT NULL,
-    annotations_json TEXT     NOT NULL, triage_until BIGINT, assignee     TEXT NOT NULL DEFAULT '', stops TEXT NOT NULL DEFAULT '', overdue_told INTEGER,
+    annotations_json TEXT     NOT NULL,
+    triage_until     BIGINT,                       -- NULL: for ever
+    assignee         TEXT     NOT NULL DEFAULT '', -- name of a user; empty: nobody
+    stops            TEXT     NOT NULL DEFAULT '', -- redoubt.Stops
+    overdue_told     INTEGER,                      -- the day of the due date, from 1970; NULL: none
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX lineage_automatic ON lineage (deployment_id, triaged_by_json) WHERE automatic = 1;
@@ -494,15 +534,16 @@ CREATE TABLE lineage_identity (
 );
 CREATE INDEX lineage_identity_lineage ON lineage_identity (deployment_id, lineage_id);
 CREATE TABLE login_request (
-    deployment_id BIGINT NOT NULL, -- 0 until somebody approves it
-    key_hash      BYTEA  NOT NULL, -- SHA-256 of the key that the scanner asks with
-    code          TEXT   NOT NULL, -- what people call it; the key does not follow from it
-    address       TEXT   NOT NULL, -- of who asked
+    deployment_id BIGINT NOT NULL,            -- 0 until somebody approves it
+    key_hash      BYTEA  NOT NULL,            -- SHA-256 of the key that the scanner asks with
+    code          TEXT   NOT NULL,            -- what people call it; the key does not follow from it
+    address       TEXT   NOT NULL,            -- of who asked
     agent         TEXT   NOT NULL,
     asked_at      BIGINT NOT NULL,
     expires_at    BIGINT NOT NULL,
-    token_json    TEXT   NOT NULL, -- the token to make, without its secret; empty before
-    approved_json TEXT   NOT NULL, program_json TEXT NOT NULL DEFAULT '', -- redoubt.Actor who approved it; empty before
+    token_json    TEXT   NOT NULL,            -- the token to make, without its secret; empty before
+    approved_json TEXT   NOT NULL,            -- redoubt.Actor who approved it; empty before
+    program_json  TEXT   NOT NULL DEFAULT '', -- redoubt.LoginProgram; empty for a scanner
     PRIMARY KEY (deployment_id, key_hash),
     UNIQUE (deployment_id, code)
 );
@@ -594,17 +635,20 @@ CREATE TABLE notification_rule (
 CREATE UNIQUE INDEX notification_rule_name ON notification_rule (deployment_id, name);
 CREATE TABLE oauth_grant (
     deployment_id BIGINT NOT NULL REFERENCES deployment (id),
-    code_hash     BYTEA  NOT NULL, -- SHA-256 of the code, also once it is used: a second use is told from a guess
-    token_id      BIGINT NOT NULL, -- 0 until the code was exchanged
-    client_hash   BYTEA  NOT NULL, -- SHA-256 of the client's id
+    -- SHA-256 of the code, also once it is used: a second use is told from a guess
+    code_hash     BYTEA  NOT NULL,
+    token_id      BIGINT NOT NULL,           -- 0 until the code was exchanged
+    client_hash   BYTEA  NOT NULL,           -- SHA-256 of the client's id
     redirect_uri  TEXT   NOT NULL,
-    challenge     TEXT   NOT NULL, -- S256 of the client's verifier
+    challenge     TEXT   NOT NULL,           -- S256 of the client's verifier
     resource      TEXT   NOT NULL,
-    generation    BIGINT NOT NULL, -- of the refresh token in force; 0 before there is one
-    refresh_hash  BYTEA  NOT NULL, -- SHA-256 of it; empty before
-    expires_at    BIGINT NOT NULL, -- of the code, then of the refresh token
-    token_json    TEXT   NOT NULL, -- the token to make for the code, without its secret
-    approved_json TEXT   NOT NULL, user_id BIGINT NOT NULL DEFAULT 0, -- redoubt.Actor who approved it
+    generation    BIGINT NOT NULL,           -- of the refresh token in force; 0 before there is one
+    refresh_hash  BYTEA  NOT NULL,           -- SHA-256 of it; empty before
+    expires_at    BIGINT NOT NULL,           -- of the code, then of the refresh token
+    token_json    TEXT   NOT NULL,           -- the token to make for the code, without its secret
+    approved_json TEXT   NOT NULL,           -- redoubt.Actor who approved it
+    -- Id of the user; 0 of a code that was not exchanged when this column came, for a minute.
+    user_id       BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, code_hash)
 );
 CREATE INDEX oauth_grant_token ON oauth_grant (deployment_id, token_id);
@@ -626,12 +670,19 @@ CREATE TABLE package_version (
     UNIQUE (deployment_id, package_id, version)
 );
 CREATE TABLE policy (
-    deployment_id BIGINT   NOT NULL,
-    id            BIGINT   NOT NULL,
-    name          TEXT     NOT NULL,
-    slug          TEXT     NOT NULL,
-    product       SMALLINT NOT NULL,
-    is_default    SMALLINT NOT NULL, scope_json TEXT NOT NULL DEFAULT '{}', excludes_json TEXT NOT NULL DEFAULT '[]', block_all SMALLINT NOT NULL DEFAULT 0, conditions_json TEXT NOT NULL DEFAULT '[]', last_condition BIGINT NOT NULL DEFAULT 0, due_json TEXT NOT NULL DEFAULT '{}',
+    deployment_id   BIGINT   NOT NULL,
+    id              BIGINT   NOT NULL,
+    name            TEXT     NOT NULL,
+    slug            TEXT     NOT NULL,
+    product         SMALLINT NOT NULL,
+    is_default      SMALLINT NOT NULL,
+    scope_json      TEXT     NOT NULL DEFAULT '{}', -- redoubt.PolicyScope; empty is every project
+    excludes_json   TEXT     NOT NULL DEFAULT '[]', -- globs of paths that scanners leave out
+    block_all       SMALLINT NOT NULL DEFAULT 0,    -- not only what the primary branch does not have
+    conditions_json TEXT     NOT NULL DEFAULT '[]', -- redoubt.PolicyCondition, or-ed
+    -- 0 where the policy never had a condition, or none since this is here: those it has count then.
+    last_condition  BIGINT   NOT NULL DEFAULT 0,
+    due_json        TEXT     NOT NULL DEFAULT '{}', -- redoubt.DueDays
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, slug)
 );
@@ -640,11 +691,12 @@ CREATE TABLE policy_rule (
     id             BIGINT   NOT NULL,
     policy_id      BIGINT   NOT NULL,
     rule_name      TEXT     NOT NULL,
-    rule_id        BIGINT   NOT NULL, -- its newest content
+    rule_id        BIGINT   NOT NULL,           -- its newest content
     mode           SMALLINT NOT NULL,
     served         SMALLINT NOT NULL,
     last_change_at BIGINT   NOT NULL,
-    last_change_by TEXT     NOT NULL, removed SMALLINT NOT NULL DEFAULT 0,
+    last_change_by TEXT     NOT NULL,
+    removed        SMALLINT NOT NULL DEFAULT 0, -- A removed rule keeps its row, for its findings still name it.
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, policy_id, rule_name)
 );
@@ -655,13 +707,14 @@ CREATE TABLE project (
     name           TEXT     NOT NULL,
     url            TEXT     NOT NULL,
     created_at     BIGINT   NOT NULL,
-    default_branch TEXT     NOT NULL, -- empty before the first full scan of a branch
-    primary_branch TEXT     NOT NULL, -- empty follows the default branch
+    default_branch TEXT     NOT NULL,            -- empty before the first full scan of a branch
+    primary_branch TEXT     NOT NULL,            -- empty follows the default branch
     latest_scan_at BIGINT,
     visibility     SMALLINT NOT NULL,
     managed_diff   SMALLINT NOT NULL,
     managed_full   SMALLINT NOT NULL,
-    repo_id        TEXT     NOT NULL, bound_repo_id TEXT NOT NULL DEFAULT '', -- the host's own id; empty when unknown
+    repo_id        TEXT     NOT NULL,            -- the host's own id; empty when unknown
+    bound_repo_id  TEXT     NOT NULL DEFAULT '', -- A hash of the token's globs and the id, empty where none was told.
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, name)
 );
@@ -680,28 +733,34 @@ CREATE TABLE project_tag (
     tag           TEXT     NOT NULL,
     PRIMARY KEY (deployment_id, project_id, position)
 );
-CREATE TABLE report_memo (
-    deployment_id BIGINT NOT NULL REFERENCES deployment (id),
-    project_id    BIGINT NOT NULL,
-    ref           TEXT   NOT NULL,
-    source        TEXT   NOT NULL,
-    memo          BYTEA  NOT NULL, -- encodeReportMemo
-    PRIMARY KEY (deployment_id, project_id, ref, source)
-);
 CREATE TABLE repository (
     deployment_id  BIGINT   NOT NULL REFERENCES deployment (id),
-    id             BIGINT   NOT NULL, -- of the sequence of connection
+    id             BIGINT   NOT NULL,            -- of the sequence of connection
     connection_id  BIGINT   NOT NULL,
-    host_id        TEXT     NOT NULL, -- the host's own, which stays when it is renamed
+    host_id        TEXT     NOT NULL,            -- the host's own, which stays when it is renamed
     full_name      TEXT     NOT NULL,
     default_branch TEXT     NOT NULL,
     archived       SMALLINT NOT NULL,
     private        SMALLINT NOT NULL,
     clone_url      TEXT     NOT NULL,
     web_url        TEXT     NOT NULL,
-    project_id     BIGINT   NOT NULL, -- 0: is no project
-    hook_id        TEXT     NOT NULL, -- the host's id of the webhook made there; empty: none
-    gone_at        BIGINT, head_branch TEXT NOT NULL DEFAULT '', head_commit TEXT NOT NULL DEFAULT '', polled_at BIGINT, hooked_at BIGINT, hook_until BIGINT, heard_at BIGINT, missed_at BIGINT, missed TEXT NOT NULL DEFAULT '', hook_lacks TEXT NOT NULL DEFAULT '', hook_looked_at BIGINT, hook_address TEXT NOT NULL DEFAULT '',            -- since when the host tells of it no more
+    project_id     BIGINT   NOT NULL,            -- 0: is no project
+    hook_id        TEXT     NOT NULL,            -- the host's id of the webhook made there; empty: none
+    gone_at        BIGINT,                       -- since when the host tells of it no more
+    head_branch    TEXT     NOT NULL DEFAULT '', -- without refs/heads/; empty: none was looked at
+    head_commit    TEXT     NOT NULL DEFAULT '',
+    polled_at      BIGINT,                       -- null: never
+    -- since when the webhook tells this server; null: none, or from before this was kept
+    hooked_at      BIGINT,
+    -- until when one alone asks the host for its webhooks; null: nobody does
+    hook_until     BIGINT,
+    heard_at       BIGINT,                       -- of the newest webhook about a push or a change request; null: none
+    -- when polling found the first push since that no webhook told of; null: none
+    missed_at      BIGINT,
+    missed         TEXT     NOT NULL DEFAULT '', -- the newest such push, for people
+    hook_lacks     TEXT     NOT NULL DEFAULT '', -- what is wrong with it there, for people; empty: nothing
+    hook_looked_at BIGINT,                       -- null: never
+    hook_address   TEXT     NOT NULL DEFAULT '', -- empty: none, or made before this was kept and not looked at since
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, connection_id, host_id)
 );
@@ -771,7 +830,7 @@ CREATE TABLE scan (
     completed_at  BIGINT,
     exit_code     INTEGER,
     is_full       SMALLINT NOT NULL,
-    products      SMALLINT NOT NULL, -- bit set of issue types
+    products      SMALLINT NOT NULL,              -- bit set of issue types
     status        SMALLINT NOT NULL,
     outcome       SMALLINT NOT NULL,
     code          INTEGER  NOT NULL,
@@ -779,16 +838,22 @@ CREATE TABLE scan (
     supply_chain  INTEGER  NOT NULL,
     total_micros  BIGINT,
     digest        BYTEA    NOT NULL,
-    error         TEXT     NOT NULL, unread_json TEXT NOT NULL DEFAULT '[]', applied_at BIGINT NOT NULL DEFAULT 0, run_id BIGINT NOT NULL DEFAULT 0,
+    error         TEXT     NOT NULL,
+    unread_json   TEXT     NOT NULL DEFAULT '[]', -- lockfiles that the scanner could not read
+    -- the commit's clock, rising; of scans before this column their id, which is less; 0 when not applied
+    applied_at    BIGINT   NOT NULL DEFAULT 0,
+    run_id        BIGINT   NOT NULL DEFAULT 0,    -- 0: of none, or from before this was kept
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX scan_project ON scan (deployment_id, project_id, started_at, id);
 CREATE INDEX scan_started ON scan (deployment_id, started_at, id);
 CREATE INDEX scan_stream ON scan (deployment_id, project_id, ref, source, outcome, applied_at);
+CREATE INDEX scan_upload ON scan (deployment_id, project_id, ref, digest);
 CREATE TABLE scan_account (
     deployment_id BIGINT  NOT NULL,
     scan_id       BIGINT  NOT NULL,
-    reported      BYTEA   NOT NULL, -- ids of the findings that it reported and that are not muted: runs, as distance and length
+    -- ids of the findings that it reported and that are not muted: runs, as distance and length
+    reported      BYTEA   NOT NULL,
     gaps_json     TEXT    NOT NULL, -- redoubt.ScanGap: what it did not look at, the first of them
     all_gaps      INTEGER NOT NULL, -- how many there were
     gate_json     TEXT    NOT NULL, -- redoubt.ScanGate; empty where it did not fail its build
@@ -806,7 +871,7 @@ CREATE TABLE sequence (
     next BIGINT NOT NULL
 );
 CREATE TABLE setting (
-    name  TEXT PRIMARY KEY,
+    name  TEXT  PRIMARY KEY,
     value BYTEA NOT NULL
 );
 CREATE TABLE ticket (
@@ -851,7 +916,8 @@ CREATE TABLE token (
     created_at    BIGINT NOT NULL,
     expires_at    BIGINT,
     last_used_at  BIGINT,
-    revoked_at    BIGINT, user_id BIGINT,
+    revoked_at    BIGINT,
+    user_id       BIGINT,          -- A token that a user made can do no more than the user can.
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, hash),
     UNIQUE (deployment_id, public_id)
@@ -871,7 +937,7 @@ CREATE INDEX triage_event_lineage ON triage_event (deployment_id, lineage_id);
 CREATE TABLE user_half_session (
     hash       BYTEA    PRIMARY KEY, -- SHA-256 of the cookie
     user_id    BIGINT   NOT NULL REFERENCES app_user (id),
-    method     TEXT     NOT NULL, -- what was shown first
+    method     TEXT     NOT NULL,    -- what was shown first
     tries      SMALLINT NOT NULL,
     expires_at BIGINT   NOT NULL
 );
@@ -894,7 +960,7 @@ CREATE TABLE user_invitation (
     invited_by    TEXT     NOT NULL,
     created_at    BIGINT   NOT NULL,
     expires_at    BIGINT   NOT NULL,
-    declined_at   BIGINT, -- who invited is not told
+    declined_at   BIGINT,            -- who invited is not told
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, name)
 );
@@ -904,16 +970,16 @@ CREATE TABLE user_link (
     id            BIGINT PRIMARY KEY,
     hash          BYTEA  NOT NULL UNIQUE, -- SHA-256 of the code in the link
     kind          TEXT   NOT NULL,
-    user_id       BIGINT, -- NULL of a setup link
-    deployment_id BIGINT, -- of which a setup link makes an admin
+    user_id       BIGINT,                 -- NULL of a setup link
+    deployment_id BIGINT,                 -- of which a setup link makes an admin
     created_at    BIGINT NOT NULL,
     expires_at    BIGINT NOT NULL
 );
 CREATE TABLE user_passkey (
-    id            BIGINT PRIMARY KEY, -- of the sequence of user_link
+    id            BIGINT PRIMARY KEY,     -- of the sequence of user_link
     user_id       BIGINT NOT NULL REFERENCES app_user (id),
     credential_id BYTEA  NOT NULL UNIQUE, -- the authenticator's own name for it
-    credential    BYTEA  NOT NULL, -- public key, counter and flags, sealed under a key of the key file
+    credential    BYTEA  NOT NULL,        -- public key, counter and flags, sealed under a key of the key file
     name          TEXT   NOT NULL,
     created_at    BIGINT NOT NULL,
     used_at       BIGINT
@@ -953,20 +1019,22 @@ CREATE TABLE user_used_challenge (
     expires_at BIGINT NOT NULL
 );
 CREATE TABLE vex_document (
-    deployment_id BIGINT NOT NULL,
-    id            BIGINT NOT NULL,
-    name          TEXT   NOT NULL, -- its own id: serial number, IRI, or the source that said it in an SBOM
-    project_id    BIGINT NOT NULL, -- 0 is all that projects_json allows
-    ref           TEXT   NOT NULL, -- '' is every ref
-    projects_json TEXT   NOT NULL, -- globs; none is every project
-    format        TEXT   NOT NULL,
-    author        TEXT   NOT NULL,
-    file          TEXT   NOT NULL, -- that it was read from
-    version       BIGINT NOT NULL, -- 0 where it tells none
-    issued_at     BIGINT,          -- NULL where it does not tell
-    statements    BIGINT NOT NULL, -- how many
-    received_at   BIGINT NOT NULL,
-    received_by   TEXT   NOT NULL, proposed SMALLINT NOT NULL DEFAULT 0, bytes BIGINT NOT NULL DEFAULT 0,
+    deployment_id BIGINT   NOT NULL,
+    id            BIGINT   NOT NULL,
+    name          TEXT     NOT NULL,           -- its own id: serial number, IRI, or the source that said it in an SBOM
+    project_id    BIGINT   NOT NULL,           -- 0 is all that projects_json allows
+    ref           TEXT     NOT NULL,           -- '' is every ref
+    projects_json TEXT     NOT NULL,           -- globs; none is every project
+    format        TEXT     NOT NULL,
+    author        TEXT     NOT NULL,
+    file          TEXT     NOT NULL,           -- that it was read from
+    version       BIGINT   NOT NULL,           -- 0 where it tells none
+    issued_at     BIGINT,                      -- NULL where it does not tell
+    statements    BIGINT   NOT NULL,           -- how many
+    received_at   BIGINT   NOT NULL,
+    received_by   TEXT     NOT NULL,
+    proposed      SMALLINT NOT NULL DEFAULT 0,
+    bytes         BIGINT   NOT NULL DEFAULT 0, -- of its statements; of those before this column, characters
     PRIMARY KEY (deployment_id, id)
 );
 CREATE UNIQUE INDEX vex_document_name ON vex_document (deployment_id, project_id, ref, projects_json, name, proposed);
@@ -994,13 +1062,14 @@ CREATE TABLE vex_statement (
 );
 CREATE TABLE webhook_delivery (
     deployment_id BIGINT NOT NULL REFERENCES deployment (id),
-    id            BIGINT NOT NULL, -- of the sequence of connection
+    id            BIGINT NOT NULL,            -- of the sequence of connection
     connection_id BIGINT NOT NULL,
-    delivery      TEXT   NOT NULL, -- the host's id of it, or a hash of what was told
+    delivery      TEXT   NOT NULL,            -- the host's id of it, or a hash of what was told
     event         TEXT   NOT NULL,
-    repository    TEXT   NOT NULL, -- the host's id; empty: none
+    repository    TEXT   NOT NULL,            -- the host's id; empty: none
     received_at   BIGINT NOT NULL,
-    outcome       TEXT   NOT NULL, head_commit TEXT NOT NULL DEFAULT '', -- for people; empty until it was worked off
+    outcome       TEXT   NOT NULL,            -- for people; empty until it was worked off
+    head_commit   TEXT   NOT NULL DEFAULT '', -- that it tells of; empty: none
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, connection_id, delivery)
 );

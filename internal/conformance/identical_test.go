@@ -1,0 +1,140 @@
+package conformance
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// testIdentical holds that a file whose bytes came before is known by them alone: against
+// the newest scan of the project, ref and source, and where it would be read as then.
+func testIdentical(t *testing.T, w *world) {
+	const query = "project=acme/identical&ref=main"
+	a, b := semgrepReport(w.matches(60, 0, 12)...), semgrepReport(w.matches(60, 0, 11)...)
+	outcome := func(what, want, query string, body []byte) api.Import {
+		t.Helper()
+		got := w.imported(t, query, body)
+		if got.Outcome != want {
+			t.Errorf("%s: %s, want %s", what, got.Outcome, want)
+		}
+		return got
+	}
+	outcome("the first", "applied", query, a)
+	rows := w.allCode(t)
+	again := outcome("the same bytes", "repeat", query, a)
+	if again.Unchanged != 12 || again.New+again.Changed+again.Closed+len(again.Items) != 0 {
+		t.Errorf("the same bytes: %+v", again)
+	}
+	outcome("the same once more", "repeat", query, a)
+	outcome("of another commit", "applied", query+"&commit=c1", a) // the first one told none
+	outcome("and of a third", "repeat", query+"&commit=c2", a)
+	scan := post[api.SearchScansResponse](t, w.site, "scans/search", object{}).Scans
+	if len(scan) == 0 || scan[0].Commit != "c2" {
+		t.Errorf("the newest scan: %+v", scan)
+	}
+	if diff := cmp.Diff(rows, w.allCode(t)); diff != "" {
+		t.Errorf("findings (-before +after):\n%s", diff)
+	}
+	if got := outcome("other bytes", "applied", query, b); got.Closed != 1 {
+		t.Errorf("other bytes: %+v", got)
+	}
+	if got := outcome("A, B, A", "applied", query, a); got.Returned != 1 {
+		t.Errorf("A, B, A: %+v", got)
+	}
+	for what, otherwise := range map[string]string{
+		"another ref": "project=acme/identical&ref=topic", "another category": query + "&category=nightly", "declared full": query + "&full=true",
+		"as a diff": query + "&diff=true", "strict": query + "&strict=true", "another root": query + "&root=/src", "another project": "project=acme/identical-not&ref=main",
+	} {
+		outcome("the latest", "applied", query, b)
+		outcome("the latest", "applied", query, a)
+		outcome(what, "applied", otherwise, a)
+	}
+}
+
+// testIdenticalUnlike holds that nothing is taken for the same where what is stored, or
+// what reports are read by, changed in between.
+func testIdenticalUnlike(t *testing.T, w *world) {
+	const query = "project=acme/unlike&ref=topic"
+	body := semgrepReport(w.matches(80, 0, 3)...)
+	w.imported(t, "project=acme/unlike&ref=main", semgrepReport())
+	w.imported(t, query, body)
+	unlike := func(what string, returned int) {
+		t.Helper()
+		if got := w.imported(t, query, body); got.Outcome != "applied" || got.Returned != returned {
+			t.Errorf("%s: %+v", what, got)
+		}
+		if got := w.imported(t, query, body); got.Outcome != "repeat" {
+			t.Errorf("%s, and again: %s", what, got.Outcome)
+		}
+	}
+	post[api.AddPolicyRulesResponse](t, w.site, "policies/"+w.policyOnly(t)+"/rules", object{"text": ruleText("another-rule-is-stored", "x")})
+	unlike("another text of a rule is stored", 0)
+
+	ci := w.newToken(t, redoubt.Token{Name: "hands in only", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+	in := &site{url: w.url, client: w.client, deployment: w.deployment, token: ci, clock: w.clock}
+	if got := in.imported(t, query, body); got.Outcome != "applied" {
+		t.Errorf("from who may not decide: %s", got.Outcome)
+	}
+	unlike("from who may", 0)
+
+	var project redoubt.Project
+	change := func(fn func(ctx context.Context, tx *store.Tx) error) {
+		t.Helper()
+		if err := w.store.Update(t.Context(), w.deployment.ID, redoubt.Actor{Kind: "cli"}, fn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(func(ctx context.Context, tx *store.Tx) (err error) {
+		if project, err = tx.ProjectByName(ctx, "acme/unlike"); err != nil {
+			return err
+		}
+		return tx.DeleteRef(ctx, project.ID, "refs/heads/topic")
+	})
+	unlike("the ref was deleted", 3)
+
+	w.imported(t, "project=acme/unlike-other&ref=topic", semgrepReport(w.matches(90, 0, 2)...))
+	change(func(ctx context.Context, tx *store.Tx) error {
+		other, err := tx.ProjectByName(ctx, "acme/unlike-other")
+		if err == nil {
+			_, err = tx.MergeProjects(ctx, other.ID, project.ID)
+		}
+		return err
+	})
+	if got := w.imported(t, query, body); got.Outcome != "applied" || got.Closed != 2 {
+		t.Errorf("after a merge that brought findings: %+v", got)
+	}
+}
+
+// testIdenticalGate holds that the gate judges a file that came before by the policies and
+// exceptions of now.
+func testIdenticalGate(t *testing.T, w *world) {
+	main, topic := "project=acme/same-gate&ref=main", "project=acme/same-gate&ref=topic"
+	one, two := w.matches(100, 0, 1), w.matches(100, 0, 2)
+	w.imported(t, main, semgrepReport(one...))
+	body := semgrepReport(two...)
+	answer := func() api.ImportResponse {
+		t.Helper()
+		return read[api.ImportResponse](t, w.importing(t, topic, body))
+	}
+	if got := answer(); got.Gate.Blocked {
+		t.Errorf("no rule blocks: %+v", got.Gate)
+	}
+	w.blockImported(t, two[1].rule.name)
+	got := answer()
+	if got.Imports[0].Outcome != "repeat" || !got.Gate.Blocked || len(got.Gate.Blocking) != 1 || got.Gate.Blocking[0].Path != two[1].path || got.Gate.Blocking[0].Change != "unchanged" {
+		t.Fatalf("once its rule blocks: %+v %+v", got.Imports[0].Outcome, got.Gate)
+	}
+	if !slices.Contains(got.Gate.BlockingScans, got.Imports[0].ScanID) {
+		t.Errorf("the scans that block are %v, and this is %s", got.Gate.BlockingScans, got.Imports[0].ScanID)
+	}
+	post[api.ExceptionChangeResponse](t, w.site, "exceptions", object{"target": two[1].rule.name, "reason": "x", "forever": true, "projects": []string{"acme/same-gate"}})
+	if got := answer(); got.Imports[0].Outcome != "repeat" || got.Gate.Blocked {
+		t.Errorf("under an exception: %+v %+v", got.Imports[0].Outcome, got.Gate)
+	}
+}

@@ -1,0 +1,40 @@
+package ingest
+
+import (
+	"context"
+
+	"github.com/redoubt/redoubt"
+)
+
+// resolve tells of a report that is recorded only what its findings are, as of one that
+// counts: what a plan says of which nothing is carried out.
+func (a *application) resolve(ctx context.Context, sightings []Sighting) error {
+	stored, err := a.load(ctx, sightings, nil)
+	if err != nil {
+		return err
+	}
+	facts := a.facts(scopeOf(a.upload, sightings), a.ruleIDs)
+	facts.Unwritten = true
+	changes, err := Plan(stored, sightings, facts)
+	a.sum.Became, a.sum.Copies = changes.Became, changes.Copies
+	return err
+}
+
+// became notes as what a sighting is stored, where the report names it otherwise.
+func (p *planner) became(s *Sighting, is *redoubt.Finding) {
+	if s.Finding.Identity == is.Identity {
+		return
+	}
+	if p.changes.Became == nil {
+		p.changes.Became = map[redoubt.Identity]redoubt.KnownAs{}
+	}
+	p.changes.Became[s.Finding.Identity] = redoubt.KnownAs{Identity: is.Identity, CodeHash: is.CodeHash}
+}
+
+// stored are the findings of the source on the ref.
+func (u *Upload) stored(ctx context.Context, s Store, projectID int64) ([]redoubt.Finding, error) {
+	if u.rows != nil {
+		return u.rows, nil
+	}
+	return s.Findings(ctx, projectID, u.Ref, u.source())
+}

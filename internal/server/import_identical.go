@@ -1,0 +1,180 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// maxWaiting is the longest file, in bytes after inflating, of which it is asked whether
+// it came before. A longer one is read as it comes.
+const maxWaiting = 64 << 20
+
+// waitingFile is the first file of an upload, which is not read yet: where it stays the
+// only one, it may have come before.
+type waitingFile struct {
+	name  string
+	bytes []byte
+}
+
+// wait takes the first file of an upload in without reading it, and reports whether it
+// did. Of what it cannot keep it returns a body that begins with the same bytes.
+func (f *importFiles) wait(body io.Reader, name string) (io.Reader, bool) {
+	if f.read > 0 || f.waiting != nil || len(f.unread) > 0 || f.in.Whole || f.in.Diff {
+		return body, false
+	}
+	var kept bytes.Buffer
+	for size := 256 << 10; kept.Len() < maxWaiting; size = kept.Len() {
+		if !f.may(size) {
+			break
+		}
+		n, err := io.CopyN(&kept, body, int64(size))
+		switch {
+		case errors.Is(err, io.EOF):
+			f.waiting = &waitingFile{name, kept.Bytes()}
+			return nil, true
+		case err != nil:
+			return io.MultiReader(&kept, brokenBody{err}), false
+		case n == 0:
+			return body, false
+		}
+	}
+	return io.MultiReader(&kept, body), false
+}
+
+// brokenBody is a body that broke off.
+type brokenBody struct{ err error }
+
+// Read implements io.Reader.
+func (b brokenBody) Read([]byte) (int, error) { return 0, b.err }
+
+// readWaiting reads the file that waits, if one does.
+func (f *importFiles) readWaiting() error {
+	w := f.waiting
+	if w == nil {
+		return nil
+	}
+	f.waiting = nil
+	return f.readFile(bytes.NewReader(w.bytes), w.name)
+}
+
+// readToEnd reads the file that waits and is the only one.
+func (f *importFiles) readToEnd() error {
+	if err := f.readWaiting(); err != nil {
+		return err
+	}
+	if f.read == 0 { // it was left out
+		return f.fault
+	}
+	return nil
+}
+
+// digest tells what is read of the waiting file: its bytes, and all that its reading
+// and what is stored of it depend on but the time, the commit and what the store has.
+func (f *importFiles) digest(decides bool) (d redoubt.Digest, err error) {
+	in := *f.in
+	said := []bool{in.At != "", in.Commit != "", decides}
+	in.At, in.Commit, in.Filename = "", "", f.waiting.name
+	options, err := json.Marshal(in)
+	if err != nil {
+		return d, err
+	}
+	flags, err := json.Marshal(said)
+	if err != nil {
+		return d, err
+	}
+	sum := sha256.New()
+	for _, part := range [][]byte{[]byte(f.call.server.Version), options, flags, []byte(f.projectURL), f.rules, f.waiting.bytes} {
+		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		sum.Write(part)
+	}
+	copy(d[:], sum.Sum(nil))
+	return d, nil
+}
+
+// digestOfRules tells the texts of rules, which the reading of reports asks for. Which rules
+// look for secrets it asks too: where that changes what is stored, no upload is known again
+// (see store.Tx.ConcealFindings).
+func digestOfRules(texts map[string][]byte) []byte {
+	sum := sha256.New()
+	part := func(text []byte) {
+		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text))))
+		sum.Write(text)
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		part([]byte(name))
+		part(texts[name])
+	}
+	return sum.Sum(nil)
+}
+
+// errUnlike ends a transaction that an upload does not go through, for it has to be read.
+var errUnlike = errors.New("the upload did not come before")
+
+// takeIdentical takes in an upload that came before, unread; nil for one that did not.
+func (c *call) takeIdentical(ctx context.Context, upload ingest.Upload, files *importFiles) (*api.ImportResponse, error) {
+	out, err := runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
+		if err := edge.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
+			return nil, err
+		}
+		upload.Globs = c.caller.Globs()
+		gate := importGate{tx: c.tx}
+		upload.Before = gate.look
+		summary, identical, err := ingest.Identical(ctx, c.tx, upload)
+		if err != nil {
+			return nil, err
+		}
+		if !identical {
+			return nil, errUnlike
+		}
+		summaries := []ingest.Summary{summary}
+		out := ImportAnswer(summaries)
+		out.Files, out.Given = 1, 1
+		out.Gate, err = gate.answer(ctx, summaries)
+		return out, err
+	})
+	if errors.Is(err, errUnlike) {
+		return nil, nil
+	}
+	return out, err
+}
+
+// mayBeIdentical asks, before anybody waits for it to write, whether an upload came before.
+func (c *call) mayBeIdentical(ctx context.Context, upload ingest.Upload) (known bool, err error) {
+	err = c.view(ctx, func(ctx context.Context) error {
+		project, err := c.tx.FindProjectForScan(ctx, c.caller.Globs(), upload.Project)
+		if err == nil {
+			_, err = c.tx.ScanOfUpload(ctx, project.ID, redoubt.FullRef(upload.Ref), upload.Digest)
+		}
+		known = err == nil
+		if errors.Is(err, redoubt.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+	return known, err
+}
+
+// knownProjectURL is the URL of the project that an upload is for; empty where there is none.
+func knownProjectURL(ctx context.Context, tx *store.Tx, globs redoubt.ProjectGlobs, in *api.ImportQuery) (string, error) {
+	if redoubt.CheckProjectName(in.Project) != nil {
+		return "", nil
+	}
+	project, err := tx.FindProjectForScan(ctx, globs, redoubt.Project{Name: in.Project})
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return "", nil
+	}
+	return project.URL, err
+}
