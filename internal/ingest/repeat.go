@@ -14,9 +14,8 @@ func (a *application) repeat(ctx context.Context, sightings []Sighting, scanID i
 	if err := a.putVEX(ctx); err != nil { // somebody may have removed a document since
 		return err
 	}
-	sightings, _, err := a.separateEchoes(ctx, sightings)
-	if err != nil || !slices.ContainsFunc(sightings, func(s Sighting) bool { return s.blind }) {
-		return err // what tells its code has been stored by its identity
+	if !slices.ContainsFunc(sightings, func(s Sighting) bool { return s.blind }) {
+		return nil // what tells its code has been stored by its identity
 	}
 	if err := a.resolve(ctx, sightings, true); err != nil {
 		return err
@@ -68,7 +67,7 @@ func (a *application) became(told redoubt.Identity, is *redoubt.Finding) {
 // recorded only, what its findings are, as of one that counts: what a plan says of which
 // nothing is carried out.
 func (a *application) resolve(ctx context.Context, sightings []Sighting, repeated bool) error {
-	stored, err := a.load(ctx, sightings, nil)
+	stored, err := a.load(ctx, sightings)
 	if err != nil {
 		return err
 	}
