@@ -41,7 +41,9 @@ type Report struct {
 	Rules       []*Rule // all that the report describes, those without results too
 	Results     []Result
 	Inventories []Inventory
-	Clean       int `json:"-"` // items that were read and report nothing, where the report lists such
+	// SkippedVulnerabilities counts those of an SBOM that Redoubt wrote: it is inventory.
+	SkippedVulnerabilities int `json:"-"`
+	Clean                  int `json:"-"` // items that were read and report nothing, where the report lists such
 	// VEX are documents, and without a name what an SBOM says beside its
 	// components.
 	VEX []VEXDocument

@@ -11,25 +11,19 @@ const (
 )
 
 // SBOMTool is the tool that exports name as their writer, and so the source of what is
-// read from them (semantics §4).
+// read from them (semantics §4). Importing an SBOM of this tool skips its vulnerabilities.
 const SBOMTool = "redoubt"
 
-// SBOMNote begins the names of what components of an export carry for another
-// Redoubt that reads it: properties in CycloneDX; in SPDX, without it, parts of
-// sourceInfo (semantics §11).
+// SBOMNote begins the names of what components of an export say for imports:
+// properties in CycloneDX; in SPDX, without it, parts of sourceInfo (semantics §11).
 const SBOMNote = "redoubt:"
 
 // Notes of an export. Lockfiles are paths in the repository, in an export of all
 // projects behind the project's name and a colon.
 const (
-	SBOMEcosystem       = SBOMNote + "ecosystem"        // as gomod
-	SBOMTransitivity    = SBOMNote + "transitivity"     // the closest of all lockfiles: direct, transitive, unknown
-	SBOMLockfile        = SBOMNote + "lockfile"         // one that holds it, as web/yarn.lock or web/yarn.lock#L12; of a vulnerability, where it was found
-	SBOMFindingLockfile = SBOMNote + "finding-lockfile" // one that a finding tells, and no inventory
-	SBOMFinding         = SBOMNote + "finding-"         // and direct or transitive: a lockfile that tells otherwise than the findings in it
-	SBOMMalicious       = SBOMNote + "malicious"        // of a vulnerability: true where the package is there to do harm
-	SBOMReachability    = SBOMNote + "reachability"     // of a vulnerability, of each finding
-	SBOMNoEdge          = SBOMNote + "no-edge"          // bom-ref, space, lockfile: the edge to it is not of that lockfile, which holds both
+	SBOMEcosystem    = SBOMNote + "ecosystem"    // as gomod
+	SBOMTransitivity = SBOMNote + "transitivity" // the closest of all lockfiles: direct, transitive, unknown
+	SBOMLockfile     = SBOMNote + "lockfile"     // one that holds it, as web/yarn.lock or web/yarn.lock#L12; of a vulnerability, where it was found
 )
 
 // SBOMRequest is what an export was asked for; it is kept with its job.

@@ -169,6 +169,9 @@ func (c importCmd) print(a *app, summaries []ingest.Summary, files *importReader
 		for _, r := range s.VEX {
 			fmt.Fprintf(a.out, "  %s\n", describeVEX(r))
 		}
+		if s.SkippedVulnerabilities > 0 {
+			fmt.Fprintf(a.out, "  %s\n", server.SkippedNote(s.SkippedVulnerabilities))
+		}
 		for _, r := range s.Refused {
 			fmt.Fprintf(a.out, "  refused %s: %s\n", r.Item, r.Reason)
 		}

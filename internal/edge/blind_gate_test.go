@@ -3,6 +3,7 @@ package edge_test
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -70,13 +71,18 @@ func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 	out = evalState{ignored: map[byte]bool{}, blocks: map[byte]bool{}, lineages: map[byte]int64{}}
 	err := p.store.Update(context.Background(), p.tenant, redoubt.Actor{Kind: "user"}, func(ctx context.Context, tx *store.Tx) error {
 		var judge *policy.Judge
-		summary, err := ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, ingest.Upload{
-			Project: redoubt.Project{Name: "acme/payments"}, Ref: s.ref, Commit: s.commit, Full: !s.diff, Report: s.report(t),
+		bytes := sha256.Sum256(fmt.Appendf(nil, "%+v", s))
+		upload := ingest.Upload{
+			Project: redoubt.Project{Name: "acme/payments"}, Ref: s.ref, Commit: s.commit, Full: !s.diff, Report: s.report(t), Digest: redoubt.Digest(bytes[:16]),
 			Before: func(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (err error) {
 				judge, err = edge.Judge(ctx, tx, p.given(), project, scan, seen)
 				return err
 			},
-		})
+		}
+		summary, known, err := ingest.Identical(ctx, tx, upload)
+		if err == nil && !known {
+			summary, err = ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, upload)
+		}
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,6 @@ func Preview(ctx context.Context, st *store.Store, deploymentID int64, given pol
 		if err != nil {
 			return err
 		}
-		previewer.Without(summary.Echoes)
 		previewer.Rename(summary.Became)
 		previewer.Part(summary.Copies)
 		previewer.Advise(reported(summary.Advised))

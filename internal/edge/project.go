@@ -76,7 +76,6 @@ func Judge(ctx context.Context, tx *store.Tx, effective *policy.EffectivePolicy,
 
 // Verdict judges once the scan is applied, or recorded, by what came of it.
 func Verdict(ctx context.Context, judge *policy.Judge, summary *ingest.Summary) (policy.Verdict, error) {
-	judge.Without(summary.Echoes)
 	judge.Rename(summary.Became)
 	judge.Part(summary.Copies)
 	judge.Advise(reported(summary.Advised))

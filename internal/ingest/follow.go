@@ -23,14 +23,7 @@ import (
 //   - What people were at goes on when a scanner's finding ends in the same
 //     commit as the advisories' takes its place.
 func Follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project, advised redoubt.Advised, scanID int64, at time.Time) (Summary, error) {
-	return follow(ctx, s, ex, project, advised, scanID, at, "")
-}
-
-// follow is Follow while a source only repeats what others say (semantics §15): none of
-// its findings stands for a match.
-func follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project, advised redoubt.Advised, scanID int64, at time.Time, repeating string) (Summary, error) {
 	f := newFollower(s, project, advised, scanID, at)
-	f.repeating = repeating
 	all := followers{f}
 	err := all.plan(ctx, s)
 	if err == nil {
@@ -65,7 +58,8 @@ func (f *follower) decide(ctx context.Context, ruleIDs map[*redoubt.Rule]int64) 
 }
 
 // followAdvisories asks the advisories where the upload can have changed their answer:
-// by what lockfiles hold, or by what a scanner says of dependencies.
+// by what lockfiles hold, or by what a scanner says of dependencies. before are the
+// findings of the source before the upload.
 func (a *application) followAdvisories(ctx context.Context, before []redoubt.Finding) error {
 	sca := func(f redoubt.Finding) bool { return f.IssueType == redoubt.SCA }
 	if a.upload.Advised == nil || !a.scan.Products.Has(redoubt.SCA) && a.sum.Lockfiles == 0 && !slices.ContainsFunc(before, sca) {
@@ -75,11 +69,7 @@ func (a *application) followAdvisories(ctx context.Context, before []redoubt.Fin
 	if err != nil {
 		return fmt.Errorf("ask the advisories: %w", err)
 	}
-	repeating := ""
-	if a.repeatsOurs() {
-		repeating = a.scan.Source
-	}
-	sum, err := follow(ctx, a.s, a.exemptions, a.project, advised, a.scan.ID, a.at(), repeating)
+	sum, err := Follow(ctx, a.s, a.exemptions, a.project, advised, a.scan.ID, a.at())
 	if a.sum.Followed = &sum; err != nil {
 		return err
 	}
@@ -93,8 +83,6 @@ type follower struct {
 	project  redoubt.Project
 	plan     planner
 	standing beside // keeps lineages apart
-	// repeating is the source whose findings stand for no match; empty for none.
-	repeating string
 
 	sightings []Sighting                           // one for each match
 	covered   map[redoubt.Identity]redoubt.Subject // the finding of a scanner that stands for the match
@@ -123,7 +111,7 @@ func (f *follower) observeMatches(ctx context.Context) error {
 		id := f.sightings[i].Finding.Identity
 		f.scans[id] = m.ScanID
 		twins := f.twins(i)
-		if at := slices.IndexFunc(twins, func(t redoubt.Subject) bool { return live(t.State) && t.Source != f.repeating }); at >= 0 {
+		if at := slices.IndexFunc(twins, func(t redoubt.Subject) bool { return live(t.State) }); at >= 0 {
 			f.covered[id] = twins[at]
 		}
 	}

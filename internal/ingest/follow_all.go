@@ -221,7 +221,7 @@ func (f *follower) supplements() map[int64]redoubt.Supplement {
 			known.Severity = m.Severity
 		}
 		for _, t := range f.twins(i) {
-			if live(t.State) && t.Source != f.repeating && len(known.Fixes)+int(known.Severity) > 0 {
+			if live(t.State) && len(known.Fixes)+int(known.Severity) > 0 {
 				out[t.FindingID] = known
 			}
 		}

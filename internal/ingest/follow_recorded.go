@@ -1,9 +1,11 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/purl"
@@ -57,20 +59,24 @@ func (a *application) adviseRecorded(ctx context.Context, sightings []Sighting, 
 	return nil
 }
 
+// affectedPackage is a package in a lockfile, by the key in which all spellings of it
+// are equal.
+type affectedPackage struct{ lockfile, key string }
+
 // namesReported are the vulnerabilities, in upper case, that the upload reports of
-// packages, but for what only repeats others.
+// packages.
 func (a *application) namesReported(sightings []Sighting) map[affectedPackage]map[string]bool {
 	out := map[affectedPackage]map[string]bool{}
 	for i := range sightings {
-		said := saidBy(&sightings[i])
-		if said == nil || slices.Contains(a.sum.Echoes, sightings[i].Finding.Identity) {
+		said := subjectOf(sightings[i].Result)
+		if said == nil {
 			continue
 		}
 		at := affectedPackage{lockfile: said.Lockfile, key: purl.Key(said.Ecosystem, said.Package)}
 		if out[at] == nil {
 			out[at] = map[string]bool{}
 		}
-		out[at][vulnerabilityName(said)] = true
+		out[at][strings.ToUpper(cmp.Or(said.Vulnerability, sightings[i].Finding.RuleName))] = true
 	}
 	return out
 }

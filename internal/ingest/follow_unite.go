@@ -92,7 +92,7 @@ func (f *follower) uniteLineages(ctx context.Context, rows []redoubt.Finding) ([
 			continue
 		}
 		f.plan.handedOver[row.ID] = slices.ContainsFunc(f.twins(i), func(t redoubt.Subject) bool {
-			return t.Source == f.repeating || !live(t.State) && t.ChangedAt.Equal(f.plan.At)
+			return !live(t.State) && t.ChangedAt.Equal(f.plan.At)
 		})
 	}
 	return slices.DeleteFunc(rows, func(r redoubt.Finding) bool { return aside[r.ID] }), nil

@@ -96,7 +96,7 @@ func (u *Upload) scanAgain(before redoubt.Scan, s Store) redoubt.Scan {
 }
 
 // stillOpen reads those of findings that are unresolved on the scan's ref, as a report would
-// have them, and counts what is muted in the code there.
+// have them, and counts what is muted in the code there, as a full one tells.
 func stillOpen(ctx context.Context, s Store, scan redoubt.Scan, ids []int64) (seen []Sighting, muted int, err error) {
 	rows, err := s.Findings(ctx, scan.ProjectID, scan.Ref, scan.Source)
 	if err != nil {
@@ -106,7 +106,7 @@ func stillOpen(ctx context.Context, s Store, scan redoubt.Scan, ids []int64) (se
 	seen = make([]Sighting, 0, len(ids))
 	for i := range rows {
 		switch _, reported := slices.BinarySearch(ids, rows[i].ID); {
-		case rows[i].State == redoubt.Muted:
+		case rows[i].State == redoubt.Muted && scan.Full:
 			muted++
 		case reported && rows[i].State == redoubt.Unresolved:
 			seen = append(seen, Sighting{Result: result, Finding: rows[i]})
@@ -136,8 +136,8 @@ func recordIdentical(ctx context.Context, s Store, u *Upload, scan redoubt.Scan,
 // one that no upload has, so that each is read.
 func (u *Upload) keptDigest(s Store, sum *Summary, scan redoubt.Scan, sightings []Sighting, inventories []redoubt.InventoryStatement) redoubt.Digest {
 	proposed := func(s Sighting) bool { return s.Proposed }
-	if u.Digest != (redoubt.Digest{}) && u.Full && scan.Status == redoubt.ScanCompleted && sum.CountRefused() == 0 && sum.MorePlaces == 0 &&
-		len(inventories) == 0 && len(u.Report.VEX) == 0 && !slices.ContainsFunc(sightings, proposed) {
+	if u.Digest != (redoubt.Digest{}) && scan.Status == redoubt.ScanCompleted && sum.CountRefused() == 0 && sum.MorePlaces == 0 &&
+		len(inventories) == 0 && len(u.Report.VEX) == 0 && sum.SkippedVulnerabilities == 0 && !slices.ContainsFunc(sightings, proposed) {
 		return u.Digest
 	}
 	var d digester

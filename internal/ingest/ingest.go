@@ -103,6 +103,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	sum := Summary{
 		ProjectID: project.ID, Project: project.Name, Ref: scan.Ref, Source: scan.Source,
 		Counts: scan.Counts, Refusals: all, MorePlaces: morePlaces(sightings), ProposedMutes: openProposals(sightings),
+		SkippedVulnerabilities: u.Report.SkippedVulnerabilities,
 	}
 	scan.Digest = u.keptDigest(s, &sum, scan, sightings, inventories)
 	a := application{s: s, exemptions: ex, upload: u, project: project, scan: scan, sum: &sum}
@@ -140,11 +141,7 @@ func (a *application) apply(ctx context.Context, stream redoubt.ScanStream, sigh
 
 // recordOnly keeps what a scan that changes nothing said.
 func (a *application) recordOnly(ctx context.Context, scanID int64, sightings []Sighting, inventories []redoubt.InventoryStatement) error {
-	rest, _, err := a.separateEchoes(ctx, sightings)
-	if err != nil {
-		return err
-	}
-	if err := a.resolve(ctx, rest); err != nil {
+	if err := a.resolve(ctx, sightings); err != nil {
 		return err
 	}
 	if err := a.adviseRecorded(ctx, sightings, inventories); err != nil {
@@ -242,18 +239,7 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 		return err
 	}
 	scope := scopeOf(a.upload, sightings)
-	repeats := a.repeatsOurs()
-	if repeats { // what the advisories say of its lockfiles is theirs to say
-		if err := a.follow(ctx, scope, inventories, nil); err != nil {
-			return err
-		}
-	}
-	sightings, echoes, err := a.separateEchoes(ctx, sightings)
-	if err != nil {
-		return err
-	}
-	scope.echoes = echoesByIdentity(echoes)
-	stored, err := a.load(ctx, sightings, echoes)
+	stored, err := a.load(ctx, sightings)
 	if err != nil {
 		return err
 	}
@@ -270,17 +256,14 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	if err := a.settleMutes(ctx, sightings, changes.HeldMutes); err != nil {
 		return err
 	}
-	if changes.Events, err = explainEchoes(changes.Events, stored.Findings, echoes); err != nil {
-		return err
-	}
 	if err := a.write(ctx, changes); err != nil {
 		return err
 	}
-	a.sum.Unchanged += len(echoes)
-	if !repeats {
-		if err := a.follow(ctx, scope, inventories, stored.Findings); err != nil {
-			return err
-		}
+	if err := a.putInventories(ctx, scope, inventories); err != nil {
+		return err
+	}
+	if err := a.followAdvisories(ctx, stored.Findings); err != nil {
+		return err
 	}
 	branchScanned := a.scan.Full && !scope.Failed && strings.HasPrefix(a.scan.Ref, "refs/heads/")
 	return a.s.ScanApplied(ctx, a.project.ID, a.scan.Ref, branchScanned, a.scan.StartedAt)
@@ -293,15 +276,6 @@ func (a *application) facts(scope Scope, ruleIDs map[*redoubt.Rule]int64) Facts 
 	}
 }
 
-// follow states what the lockfiles hold, and has the advisories' findings follow
-// that. before are the findings of the source before the upload.
-func (a *application) follow(ctx context.Context, scope Scope, inventories []redoubt.InventoryStatement, before []redoubt.Finding) error {
-	if err := a.putInventories(ctx, scope, inventories); err != nil {
-		return err
-	}
-	return a.followAdvisories(ctx, before)
-}
-
 // at is when findings come, change and go.
 func (a *application) at() time.Time {
 	if !a.upload.At.IsZero() {
@@ -311,9 +285,8 @@ func (a *application) at() time.Time {
 }
 
 // load reads what the plan needs: all rows of the stream, the lineages of
-// identities without a row, and those of rows that come back, may be paired, or
-// are echoes.
-func (a *application) load(ctx context.Context, sightings []Sighting, echoes []echo) (Stored, error) {
+// identities without a row, and those of rows that come back or may be paired.
+func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, error) {
 	rows, err := a.upload.stored(ctx, a.s, a.project.ID)
 	if err != nil {
 		return Stored{}, err
@@ -323,11 +296,10 @@ func (a *application) load(ctx context.Context, sightings []Sighting, echoes []e
 		reported[sightings[i].Finding.Identity] = true
 	}
 	var lineages []int64
-	isEcho := echoesByIdentity(echoes)
 	known := make(map[redoubt.Identity]bool, len(rows))
 	for i := range rows {
 		known[rows[i].Identity] = true
-		if _, is := isEcho[rows[i].Identity]; is || live(rows[i].State) != reported[rows[i].Identity] {
+		if live(rows[i].State) != reported[rows[i].Identity] {
 			lineages = append(lineages, rows[i].LineageID)
 		}
 	}
@@ -338,13 +310,7 @@ func (a *application) load(ctx context.Context, sightings []Sighting, echoes []e
 			unseen, fresh = append(unseen, f.Identity), append(fresh, f)
 		}
 	}
-	for _, e := range echoes {
-		lineages = append(lineages, e.of.LineageID)
-		if !known[e.id] {
-			unseen = append(unseen, e.id)
-		}
-	}
-	stored := Stored{Findings: rows, echoes: echoes}
+	stored := Stored{Findings: rows}
 	slices.Sort(lineages)
 	lineages = slices.Compact(lineages)
 	read := func(ctx context.Context) (err error) {

@@ -18,8 +18,6 @@ type Scope struct {
 	// unread are the places of results that could not be taken: what stands
 	// there was seen, so it stays as it is.
 	unread map[place]bool
-	// echoes are findings of the source that one of another source says already.
-	echoes map[redoubt.Identity]redoubt.Subject
 	// judge decides in place of all the others, where it is known finding by
 	// finding why it is absent.
 	judge func(*redoubt.Finding) redoubt.State
@@ -81,8 +79,6 @@ func (s Scope) absentState(f *redoubt.Finding) redoubt.State {
 		return s.judge(f)
 	case s.Failed:
 		return f.State
-	case s.isEcho(f):
-		return redoubt.StateRemoved
 	case s.Full && s.outOfPolicy != nil && s.outOfPolicy(f.RuleName, f.Path):
 		return redoubt.StateRemoved
 	case !s.Full && f.SeenByFull, s.unread[place{f.RuleName, f.Path}]:
@@ -130,11 +126,6 @@ func (s Scope) misses(f *redoubt.Finding) bool {
 		return false
 	}
 	return (s.rules == nil || s.rules[f.RuleName]) && (s.Failed || s.searched == nil || s.searched[f.Path] || s.skipped[f.Path])
-}
-
-func (s Scope) isEcho(f *redoubt.Finding) bool {
-	_, is := s.echoes[f.Identity]
-	return is
 }
 
 // ruleRan reports whether the rule ran. A report that tells the paths it

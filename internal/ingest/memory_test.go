@@ -25,7 +25,6 @@ type memory struct {
 
 	secretRules map[redoubt.SecretRule]bool
 	inventories map[string]redoubt.InventoryStatement // by ref and lockfile
-	groups      map[string]int64                      // of advisories, by name
 	nextID      int64
 	writes      int     // calls that wrote something
 	started     []int64 // lineages, in order, those too that were merged since
@@ -160,29 +159,6 @@ func (m *memory) Findings(_ context.Context, projectID int64, ref, source string
 		}
 	}
 	slices.SortFunc(out, func(a, b redoubt.Finding) int { return int(a.ID - b.ID) })
-	return out, nil
-}
-
-func (m *memory) Subjects(_ context.Context, refs []redoubt.ProjectRef) ([][]redoubt.Subject, error) {
-	out := make([][]redoubt.Subject, len(refs))
-	for _, id := range slices.Sorted(maps.Keys(m.rows)) {
-		f := m.rows[id]
-		if at := slices.Index(refs, redoubt.ProjectRef{ProjectID: f.ProjectID, Ref: f.Ref}); at >= 0 && f.Subject != nil {
-			s := *f.Subject
-			s.FindingID, s.LineageID, s.Source, s.Rule, s.State, s.ChangedAt = f.ID, f.LineageID, f.Source, f.RuleName, f.State, f.StateUpdatedAt
-			out[at] = append(out[at], s)
-		}
-	}
-	return out, nil
-}
-
-func (m *memory) AdvisoryGroupsNamed(_ context.Context, names []string) (map[string]int64, error) {
-	out := map[string]int64{}
-	for _, name := range names {
-		if group := m.groups[name]; group != 0 {
-			out[name] = group
-		}
-	}
 	return out, nil
 }
 

@@ -19,7 +19,6 @@ type Stored struct {
 	// less, by their ids.
 	Bodies map[int64]redoubt.FindingWrite
 
-	echoes []echo
 	beside beside
 }
 
@@ -72,7 +71,6 @@ type Changes struct {
 func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
 	p := planner{Facts: facts, reopened: map[int64]bool{}, proposed: map[int64]*Sighting{}, lineages: newJoiner(stored), bodies: stored.Bodies, beside: stored.beside, reports: true}
 	p.served = servedRules(facts.RuleIDs)
-	p.uniteEchoes(stored)
 	p.run(stored, report)
 	return p.changes, p.err
 }

@@ -9,7 +9,7 @@ import (
 // resolve tells of a report that is recorded only what its findings are, as of one that
 // counts: what a plan says of which nothing is carried out.
 func (a *application) resolve(ctx context.Context, sightings []Sighting) error {
-	stored, err := a.load(ctx, sightings, nil)
+	stored, err := a.load(ctx, sightings)
 	if err != nil {
 		return err
 	}

@@ -52,12 +52,6 @@ type Store interface {
 	FindingBodies(ctx context.Context, ids []int64) (map[int64]redoubt.FindingWrite, error)
 	// LineagesOf finds the lineages that hold the identities, in the project.
 	LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error)
-	// Subjects returns what the supply-chain findings of each of the refs are about, in
-	// any state, oldest first.
-	Subjects(ctx context.Context, refs []redoubt.ProjectRef) ([][]redoubt.Subject, error)
-	// AdvisoryGroupsNamed finds the groups of vulnerabilities by their names, in
-	// upper case; unknown ones are not in the answer.
-	AdvisoryGroupsNamed(ctx context.Context, names []string) (map[string]int64, error)
 	// LiveOfLineages reads ref, source, path, state, identity and lineage of the live
 	// findings of lineages, on all refs.
 	LiveOfLineages(ctx context.Context, projectID int64, lineages []int64) (map[int64][]redoubt.Finding, error)

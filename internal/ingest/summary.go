@@ -58,9 +58,8 @@ type Summary struct {
 	redoubt.Refusals
 	Counts redoubt.FindingCounts
 
-	// Echoes are the identities under which the upload says what a finding of another
-	// source says, of which it has none itself (semantics §15).
-	Echoes []redoubt.Identity
+	// SkippedVulnerabilities counts those of an SBOM that Redoubt wrote (semantics §15).
+	SkippedVulnerabilities int
 
 	// Became tells of findings that the upload names otherwise than they are stored what
 	// they are, as where it tells nothing of their code.

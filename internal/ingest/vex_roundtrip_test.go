@@ -125,8 +125,6 @@ func TestVEXThatIsExportedGivesTheSameTriage(t *testing.T) {
 		}{
 			{"OpenVEX", redoubt.OpenVEX, "0.2.0", false},
 			{"OpenVEX of all projects", redoubt.OpenVEX, "0.2.0", true},
-			{"CycloneDX 1.4", redoubt.CycloneDX, "1.4", false},
-			{"CycloneDX 1.6", redoubt.CycloneDX, "1.6", false},
 		} {
 			w.clock.Advance(time.Hour)
 			doc := w.export(f.format, f.version, f.whole)

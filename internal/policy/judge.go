@@ -182,16 +182,6 @@ func Recorded(outcome redoubt.ScanOutcome) string {
 	return ""
 }
 
-// Without takes out of what the scan reports what it has no finding for: it only
-// repeats what others say, whose findings are judged.
-func (j *Judge) Without(ids []redoubt.Identity) {
-	repeated := make(map[redoubt.Identity]bool, len(ids))
-	for _, id := range ids {
-		repeated[id] = true
-	}
-	j.sightings = slices.DeleteFunc(j.sightings, func(s Sighting) bool { return repeated[s.Finding.Identity] })
-}
-
 // Rename has findings judged as what they are stored as: the scan may name them otherwise,
 // and under its names nothing is known of them.
 func (j *Judge) Rename(became map[redoubt.Identity]redoubt.KnownAs) {

@@ -23,7 +23,6 @@ type judging struct {
 	scan     redoubt.Scan
 	reported []policy.Sighting
 	outcome  redoubt.ScanOutcome
-	without  []redoubt.Identity
 	own      []policy.Sighting // what the advisories say of the scan's own lockfiles
 }
 
@@ -97,7 +96,6 @@ func (c *judging) judge(t *testing.T) (policy.Verdict, error) {
 	if err != nil {
 		return policy.Verdict{}, err
 	}
-	judge.Without(c.without)
 	judge.Advise(c.own)
 	return judge.Verdict(t.Context(), c.outcome)
 }
@@ -149,9 +147,7 @@ func TestWhatAJudgeAsksOfFindings(t *testing.T) {
 			c.report(codeFinding(1, "r"))
 			c.own = []policy.Sighting{{Finding: dependencyFinding(8)}}
 		}, []int64{101, 109}, ""},
-		"on main":                 {func(c *judging) { c.scan.Ref = mainRef }, []int64{0}, ""},
-		"repeats what others say": {func(c *judging) { c.without = []redoubt.Identity{identity(1)} }, nil, ""},
-		"another one does":        {func(c *judging) { c.without = []redoubt.Identity{identity(7)} }, []int64{101}, ""},
+		"on main": {func(c *judging) { c.scan.Ref = mainRef }, []int64{0}, ""},
 		"ignored, and not on the branch before": {func(c *judging) {
 			c.findings[topicRef+" gosec"], c.triage[identity(1)] = nil, redoubt.TriageIgnored
 		}, nil, ""},

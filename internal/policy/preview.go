@@ -28,9 +28,6 @@ func (e EffectivePolicy) Previewer(ctx context.Context, s GateStorage, project r
 // Advise is that of Judge.
 func (p *Previewer) Advise(own []Sighting) { p.judge.Advise(own) }
 
-// Without is that of Judge.
-func (p *Previewer) Without(ids []redoubt.Identity) { p.judge.Without(ids) }
-
 // Rename is that of Judge.
 func (p *Previewer) Rename(became map[redoubt.Identity]redoubt.KnownAs) { p.judge.Rename(became) }
 

@@ -25,7 +25,6 @@ type bom struct {
 	byRef    map[string]*part
 	needs    map[string][]string // references by reference
 	needed   map[string]bool     // references that some other part needs
-	absent   map[absentEdge]bool // edges to leave out
 	asked    int                 // lookups for edges
 	found    int                 // lookups for vulnerabilities
 	root     string              // reference to what the BOM describes; empty when not told
@@ -46,6 +45,7 @@ type part struct {
 	hashes   []redoubt.Hash
 	supplier string
 	noted    noted
+	unheld   bool // in a document of Redoubt's: only a finding knows it, so it is in no inventory
 
 	lockfile     string // the file that its inventory is of, unless places are noted
 	transitivity redoubt.Transitivity
@@ -56,7 +56,7 @@ func newBOM(o Options, tool string) *bom {
 	return &bom{
 		rep:  &redoubt.Report{Tool: tool, Category: read.Text(o.Category).Name(), Products: redoubt.Products(0).With(redoubt.SCA)},
 		room: o.room, built: o.Built, limit: o.Limits.Items, file: fileInRepository(o), byRef: map[string]*part{},
-		needs: map[string][]string{}, needed: map[string]bool{}, absent: map[absentEdge]bool{},
+		needs: map[string][]string{}, needed: map[string]bool{},
 	}
 }
 
@@ -104,7 +104,7 @@ func (b *bom) finish() error {
 	var order []string
 	taken := 0
 	for _, p := range b.parts {
-		p.settlePlaces()
+		p.settlePlaces(b.isOurs())
 		for _, at := range p.places {
 			if !p.holds(at.lockfile) {
 				continue
@@ -134,8 +134,7 @@ func (b *bom) finish() error {
 	return nil
 }
 
-// ask notes the edges between parts, in each lockfile that holds both ends and is not
-// said to lack them. Ways beyond what may be looked up stay unknown.
+// ask notes the edges between parts, in each lockfile that holds both ends. Ways beyond what may be looked up stay unknown.
 func (b *bom) ask(locks map[string]*lockfile.Packages) {
 	for _, p := range b.parts {
 		for _, to := range b.needs[p.ref] {
@@ -147,7 +146,7 @@ func (b *bom) ask(locks map[string]*lockfile.Packages) {
 				return
 			}
 			for _, at := range p.places {
-				if p.holds(at.lockfile) && other.holds(at.lockfile) && !b.absent[absentEdge{p.ref, other.purl, at.lockfile}] {
+				if p.holds(at.lockfile) && other.holds(at.lockfile) {
 					locks[at.lockfile].Ask(p.ref, to)
 				}
 			}
@@ -260,8 +259,11 @@ func (b *bom) isOwn(p *part, ofRoot bool) bool {
 // isProject reports whether a part is a project of a document of Redoubt's, which
 // has one for each project of a deployment and notes on all packages.
 func (b *bom) isProject(p *part) bool {
-	return b.rep.Tool == redoubt.SBOMTool && p.software && p.purl == "" && !p.isNoted()
+	return b.isOurs() && p.software && p.purl == "" && !p.isNoted()
 }
+
+// isOurs reports whether Redoubt wrote the document, by the tool that it names.
+func (b *bom) isOurs() bool { return b.rep.Tool == redoubt.SBOMTool }
 
 // walk visits each part that the given ones need and that was not seen yet,
 // nearest first, with the number of steps to it.

@@ -30,20 +30,12 @@ type noted struct {
 	ecosystems   []string
 	transitivity redoubt.Transitivity // 0 when not told
 	places       []notedPlace
-	findingOnly  []string                          // lockfiles
-	transitive   []string                          // lockfiles in which it is transitive, though not in all
-	unknown      []string                          // likewise
-	findings     map[redoubt.Transitivity][]string // lockfiles in which findings say so, whatever those say
 }
 
 type notedPlace struct {
 	lockfile string
 	line     int
 }
-
-// absentEdge is an edge that a lockfile lacks, though it holds both ends: from a
-// reference to a package URL.
-type absentEdge struct{ from, to, lockfile string }
 
 // note takes a property of a component, or a part of its sourceInfo; names that
 // are none of ours are passed over.
@@ -61,48 +53,7 @@ func (b *bom) note(p *part, name, value string) {
 		if path, err := b.checkout.path(file); err == nil {
 			n.places = append(n.places, notedPlace{path, line})
 		}
-	case redoubt.SBOMFindingLockfile:
-		b.notePath(&n.findingOnly, value)
-	case redoubt.SBOMLockfile + "-" + redoubt.Transitive.String():
-		b.notePath(&n.transitive, value)
-	case redoubt.SBOMLockfile + "-" + redoubt.TransitivityUnknown.String():
-		b.notePath(&n.unknown, value)
-	case redoubt.SBOMFinding + redoubt.Direct.String():
-		b.noteFinding(n, redoubt.Direct, value)
-	case redoubt.SBOMFinding + redoubt.Transitive.String():
-		b.noteFinding(n, redoubt.Transitive, value)
-	case redoubt.SBOMNoEdge:
-		to, lockfile, _ := strings.Cut(value, " ")
-		if path, err := b.checkout.path(lockfile); err == nil {
-			b.absent[absentEdge{p.ref, to, path}] = true
-		}
 	}
-}
-
-func (b *bom) notePath(list *[]string, value string) {
-	if path, err := b.checkout.path(value); err == nil {
-		*list = append(*list, path)
-	}
-}
-
-func (b *bom) noteFinding(n *noted, t redoubt.Transitivity, value string) {
-	list := n.findings[t]
-	b.notePath(&list, value)
-	if n.findings == nil {
-		n.findings = map[redoubt.Transitivity][]string{}
-	}
-	n.findings[t] = list
-}
-
-// byFindings is the transitivity that findings of the part in a lockfile have, where a
-// document of Redoubt's notes one; else that of the place.
-func (p *part) byFindings(at partPlace) redoubt.Transitivity {
-	for _, t := range []redoubt.Transitivity{redoubt.Direct, redoubt.Transitive} {
-		if slices.Contains(p.noted.findings[t], at.lockfile) {
-			return t
-		}
-	}
-	return at.transitivity
 }
 
 var lineBehindPath = regexp.MustCompile(`^(.*)#L([0-9]{1,9})$`)
@@ -136,7 +87,7 @@ func (b *bom) noteSourceInfo(p *part, info string) {
 
 // isNoted reports whether a document of Redoubt's tells of the part.
 func (p *part) isNoted() bool {
-	return len(p.noted.places)+len(p.noted.findingOnly) > 0 || p.noted.transitivity != 0
+	return len(p.noted.places) > 0 || p.noted.transitivity != 0
 }
 
 // partPlace is where a part stands.
@@ -144,46 +95,27 @@ type partPlace struct {
 	lockfile     string
 	line         int
 	transitivity redoubt.Transitivity
-	findingOnly  bool // no inventory holds it
 }
 
 // settlePlaces tells the places of a part: those that a document of Redoubt's notes,
-// else the one lockfile that was found for it. Each lockfile counts once.
-func (p *part) settlePlaces() {
-	n := &p.noted
-	for _, at := range n.places {
-		p.places = append(p.places, partPlace{lockfile: at.lockfile, line: at.line, transitivity: p.transitivityIn(at.lockfile)})
-	}
-	for _, lockfile := range n.findingOnly {
-		p.places = append(p.places, partPlace{lockfile: lockfile, transitivity: p.transitivityIn(lockfile), findingOnly: true})
+// else the one lockfile that was found for it. Each lockfile counts once. A document that
+// Redoubt wrote (ours) names no lockfile of a package that only a finding knows.
+func (p *part) settlePlaces(ours bool) {
+	p.transitivity = cmp.Or(p.noted.transitivity, p.transitivity)
+	for _, at := range p.noted.places {
+		p.places = append(p.places, partPlace{at.lockfile, at.line, p.transitivity})
 	}
 	if len(p.places) == 0 {
-		if n.transitivity != 0 {
-			p.transitivity = n.transitivity
-		}
-		p.places = []partPlace{{lockfile: p.lockfile, transitivity: p.transitivity}}
+		p.places, p.unheld = []partPlace{{lockfile: p.lockfile, transitivity: p.transitivity}}, ours
 	}
 	slices.SortStableFunc(p.places, func(a, b partPlace) int { return strings.Compare(a.lockfile, b.lockfile) })
 	p.places = slices.CompactFunc(p.places, func(a, b partPlace) bool { return a.lockfile == b.lockfile })
 }
 
-// transitivityIn is what a document of Redoubt's notes of the part in a lockfile,
-// else what its edges tell.
-func (p *part) transitivityIn(lockfile string) redoubt.Transitivity {
-	n := &p.noted
-	switch {
-	case slices.Contains(n.transitive, lockfile):
-		return redoubt.Transitive
-	case slices.Contains(n.unknown, lockfile):
-		return redoubt.TransitivityUnknown
-	}
-	return cmp.Or(n.transitivity, p.transitivity)
-}
-
 // holds reports whether the part is in the inventory of a lockfile.
 func (p *part) holds(lockfile string) bool {
-	i, found := slices.BinarySearchFunc(p.places, lockfile, func(at partPlace, name string) int { return strings.Compare(at.lockfile, name) })
-	return found && !p.places[i].findingOnly && !p.skip && !p.listsOwn
+	_, found := slices.BinarySearchFunc(p.places, lockfile, func(at partPlace, name string) int { return strings.Compare(at.lockfile, name) })
+	return found && !p.unheld && !p.skip && !p.listsOwn
 }
 
 // notedPackage is the package as Redoubt had it, where the notes and the package URL

@@ -44,20 +44,42 @@ func TestNotesOfOthers(t *testing.T) {
 		text string
 		want string
 	}{
-		"a path that leads out":      {componentWith(property("lockfile", "../../etc/yarn.lock")), "x.cdx.json:0 npm p 1 unknown"},
-		"an absolute path":           {componentWith(property("lockfile", "/etc/yarn.lock")), "x.cdx.json:0 npm p 1 unknown"},
-		"a path that is too long":    {componentWith(property("lockfile", strings.Repeat("a/", 4000)+"yarn.lock")), "x.cdx.json:0 npm p 1 unknown"},
-		"control characters":         {componentWith(property("lockfile", "a\x01/yarn\n.lock")), "a/yarn.lock:0 npm p 1 unknown"},
-		"the same lockfile again":    {componentWith(property("lockfile", "yarn.lock#L3"), property("lockfile", "./yarn.lock")), "yarn.lock:3 npm p 1 unknown"},
-		"a line that is none":        {componentWith(property("lockfile", "yarn.lock#L99999999999999999999")), "yarn.lock#L99999999999999999999:0 npm p 1 unknown"},
-		"a word for a transitivity":  {componentWith(property("transitivity", "root"), property("lockfile", "yarn.lock")), "yarn.lock:0 npm p 1 unknown"},
-		"another ecosystem":          {componentWith(property("ecosystem", "pypi"), property("transitivity", "direct")), "x.cdx.json:0 npm p 1 direct"},
-		"an edge to nowhere":         {componentWith(property("no-edge", "pkg:npm/q@1"), property("no-edge", "")), "x.cdx.json:0 npm p 1 unknown"},
-		"both direct and transitive": {componentWith(property("transitivity", "direct"), property("lockfile-transitive", "yarn.lock"), property("lockfile", "yarn.lock")), "yarn.lock:0 npm p 1 transitive"},
-		"only a finding's":           {componentWith(property("finding-lockfile", "yarn.lock")), ""},
+		"a path that leads out":     {componentWith(property("lockfile", "../../etc/yarn.lock")), "x.cdx.json:0 npm p 1 unknown"},
+		"an absolute path":          {componentWith(property("lockfile", "/etc/yarn.lock")), "x.cdx.json:0 npm p 1 unknown"},
+		"a path that is too long":   {componentWith(property("lockfile", strings.Repeat("a/", 4000)+"yarn.lock")), "x.cdx.json:0 npm p 1 unknown"},
+		"control characters":        {componentWith(property("lockfile", "a\x01/yarn\n.lock")), "a/yarn.lock:0 npm p 1 unknown"},
+		"the same lockfile again":   {componentWith(property("lockfile", "yarn.lock#L3"), property("lockfile", "./yarn.lock")), "yarn.lock:3 npm p 1 unknown"},
+		"a line that is none":       {componentWith(property("lockfile", "yarn.lock#L99999999999999999999")), "yarn.lock#L99999999999999999999:0 npm p 1 unknown"},
+		"a word for a transitivity": {componentWith(property("transitivity", "root"), property("lockfile", "yarn.lock")), "yarn.lock:0 npm p 1 unknown"},
+		"another ecosystem":         {componentWith(property("ecosystem", "pypi"), property("transitivity", "direct")), "x.cdx.json:0 npm p 1 direct"},
 	} {
 		if got := strings.Join(inventoriesOf(t, "x.cdx.json", c.text), "\n"); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// An SBOM that Redoubt wrote is inventory: its vulnerabilities and their analyses are
+// skipped, and a package without a lockfile is one that only a finding knows.
+func TestAnSBOMOfOurs(t *testing.T) {
+	const said = `"vulnerabilities":[{"id":"CVE-1","analysis":{"state":"not_affected"},"affects":[{"ref":"p"}]},{"id":"CVE-2","affects":[{"ref":"p"}]}]`
+	for name, c := range map[string]struct{ text, want string }{
+		"held by a lockfile": {componentWith(property("lockfile", "yarn.lock"), property("transitivity", "direct")), "yarn.lock:0 npm p 1 direct"},
+		"known by a finding": {componentWith(property("transitivity", "direct")), ""},
+	} {
+		for tool, skipped := range map[string]int{"redoubt": 2, "trivy": 0} {
+			text := strings.Replace(c.text, `"components"`, `"metadata":{"tools":{"components":[{"type":"application","name":"`+tool+`"}]}},`+said+`,"components"`, 1)
+			reports, err := Read(strings.NewReader(text), Options{Name: "x.cdx.json"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := reports[0]
+			if r.SkippedVulnerabilities != skipped || (len(r.Results) == 0) != (skipped > 0) || (len(r.VEX) == 0) != (skipped > 0) || len(r.Refused) != 0 {
+				t.Errorf("%s, by %s: %d skipped, %d findings, %d documents, refused %v", name, tool, r.SkippedVulnerabilities, len(r.Results), len(r.VEX), r.Refused)
+			}
+			if got := strings.Join(inventoriesOf(t, "x.cdx.json", text), "\n"); got != c.want && skipped > 0 {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
 		}
 	}
 }

@@ -155,6 +155,11 @@ func (c *cycloneDX) report(version string) ([]*redoubt.Report, error) {
 	if c.standsAlone() {
 		return []*redoubt.Report{c.document()}, nil
 	}
+	c.offer()
+	if c.isOurs() { // it is inventory: findings come from scanners and advisories, decisions from VEX documents
+		c.rep.SkippedVulnerabilities = len(c.vulnerabilities)
+		return []*redoubt.Report{c.rep}, nil
+	}
 	for i := range c.vulnerabilities {
 		c.results(c.items[i], &c.vulnerabilities[i])
 	}

@@ -52,8 +52,11 @@ type boms map[string]map[string]*part
 // standsAlone reports whether the BOM is a VEX document: it says something of
 // vulnerabilities, and lists no packages or only those that it speaks of. An SBOM is
 // what tells which packages need which, what lists others too, and what leaves a
-// vulnerability without an analysis (semantics §15).
+// vulnerability without an analysis, and what Redoubt wrote with packages (semantics §15).
 func (c *cycloneDX) standsAlone() bool {
+	if c.isOurs() && len(c.parts) > 0 {
+		return false
+	}
 	analysed := 0
 	spokenOf := map[*part]bool{}
 	for i := range c.vulnerabilities {
@@ -96,11 +99,15 @@ func (c *cycloneDX) document() *redoubt.Report {
 	return rep
 }
 
-// analyses adds what an SBOM says of the vulnerabilities in it.
-func (c *cycloneDX) analyses() error {
+// offer lets other documents of the upload refer to the components of an SBOM.
+func (c *cycloneDX) offer() {
 	if serial := bomLink(c.vex.serial.Name()); serial != "" {
 		c.vex.options.secrets.boms[serial] = c.byRef
 	}
+}
+
+// analyses adds what an SBOM says of the vulnerabilities in it.
+func (c *cycloneDX) analyses() error {
 	statements, err := c.statements()
 	if len(statements) > 0 {
 		c.rep.VEX = []redoubt.VEXDocument{{
@@ -182,26 +189,13 @@ func (c *cycloneDX) analysis(s *redoubt.VEXStatement, v *cdx.Vulnerability) (mis
 	if _, word, ok := redoubt.VEXJustification(string(a.Justification)); ok && word == string(a.Justification) && s.Status == redoubt.VEXNotAffected {
 		s.Justification = word
 	}
-	own := map[string]string{}
-	for _, p := range list(v.Properties) {
-		if name, ok := strings.CutPrefix(p.Name, "redoubt:triage"); ok {
-			own[name] = p.Value
-		}
-	}
 	switch {
 	case len(s.Names) == 0:
 		return "it has no id"
-	case a.State != "" && s.Status == 0:
-		return fmt.Sprintf("its analysis has the state %.40q, which CycloneDX does not have", read.Text(a.State).Name())
 	case a.State == "":
-		s.Status = redoubt.VEXUnclaimed
-	}
-	ownTriage(s, own[""], own["-reason"], own["-comment"])
-	if s.Own == nil && s.Status == redoubt.VEXUnclaimed {
-		if s.Status = redoubt.VEXAffected; own[""] != "fixing" {
-			return "its analysis has no state"
-		}
-		ownTriage(s, own[""], own["-reason"], own["-comment"]) // of what no code gets to
+		return "its analysis has no state"
+	case s.Status == 0:
+		return fmt.Sprintf("its analysis has the state %.40q, which CycloneDX does not have", read.Text(a.State).Name())
 	}
 	return ""
 }

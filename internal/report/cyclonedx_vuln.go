@@ -22,7 +22,6 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 		return
 	}
 	rule := vulnerabilityRule(v)
-	files := c.foundIn(v)
 	message := cmp.Or(read.Text(v.Description).Block(), read.Text(v.Detail).Block(), rule.Name)
 	v.Recommendation = read.Cut(v.Recommendation, read.MaxPath)
 	used := false
@@ -40,7 +39,7 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 			return
 		}
 		versions := list(a.Range)
-		for _, at := range p.placesIn(files) {
+		for _, at := range p.places {
 			res := redoubt.Result{
 				Item: place, Rule: rule, Path: at.lockfile, Message: message,
 				Severity: rule.Severity, Confidence: rule.Confidence,
@@ -58,32 +57,6 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 	case len(list(v.Affects)) == 0:
 		c.refuse(item, "%s affects no component of the BOM", rule.Name)
 	}
-}
-
-// foundIn are the lockfiles in which a document of Redoubt's says that the
-// vulnerability was found; none where it does not say.
-func (c *cycloneDX) foundIn(v *cdx.Vulnerability) map[string]bool {
-	files := map[string]bool{}
-	for _, p := range list(v.Properties) {
-		if path, err := c.checkout.path(p.Value); err == nil && p.Name == redoubt.SBOMLockfile {
-			files[path] = true
-		}
-	}
-	return files
-}
-
-// placesIn are the places of a part in some lockfiles; all of them if there is none.
-func (p *part) placesIn(files map[string]bool) []partPlace {
-	var in []partPlace
-	for _, at := range p.places {
-		if files[at.lockfile] {
-			in = append(in, at)
-		}
-	}
-	if len(in) == 0 {
-		return p.places
-	}
-	return in
 }
 
 func vulnerabilityRule(v *cdx.Vulnerability) *redoubt.Rule {
@@ -113,10 +86,9 @@ func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.Af
 	d := p.dependency(at)
 	out := &redoubt.Vulnerable{
 		Ecosystem: d.Ecosystem, Package: read.Text(d.Name).Name(), Version: lockfile.SpellVersion(d.Ecosystem, read.Text(d.Version).Name()),
-		Transitivity: cmp.Or(p.byFindings(at), redoubt.TransitivityUnknown), Lockfile: at.lockfile, Line: at.line,
+		Transitivity: cmp.Or(at.transitivity, redoubt.TransitivityUnknown), Lockfile: at.lockfile, Line: at.line,
 		Vulnerability: shownID(v), Reachability: redoubt.ReachabilityUnknown, Unrated: severityOfRatings(list(v.Ratings)) == 0,
 	}
-	notedOfVulnerability(v, out)
 	var fixed read.Texts
 	for _, version := range versions {
 		if version.Status == cdx.VulnerabilityStatusNotAffected {
@@ -128,9 +100,6 @@ func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.Af
 			fixed = strings.Split(m[1], ",")
 		}
 	}
-	if m := updateTo.FindStringSubmatch(v.Recommendation); m != nil && len(fixed) == 0 && m[1] == out.Package {
-		fixed = strings.Split(m[2], " or ")
-	}
 	for _, version := range fixed.Names() {
 		out.Fixes = append(out.Fixes, redoubt.Fix{Package: out.Package, Version: version})
 	}
@@ -139,28 +108,6 @@ func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.Af
 
 // upgradeTo is how Trivy recommends: "Upgrade lodash to version 4.17.21".
 var upgradeTo = regexp.MustCompile(`(?i)^upgrade \S+ to versions? ([0-9A-Za-z][^;\s]*(?:, [^;\s]+)*)`)
-
-// updateTo is how Redoubt recommends: "Update lodash to 4.17.21 or 5.0.0."
-var updateTo = regexp.MustCompile(`^Update (.+?) to (\S+(?: or \S+)*)\.$`)
-
-// notedOfVulnerability takes what Redoubt notes of a vulnerability. Where findings of
-// one vulnerability differ in reachability, there are several, and none counts.
-func notedOfVulnerability(v *cdx.Vulnerability, out *redoubt.Vulnerable) {
-	var told []redoubt.Reachability
-	for _, p := range list(v.Properties) {
-		switch p.Name {
-		case redoubt.SBOMMalicious:
-			out.Malicious = out.Malicious || p.Value == "true"
-		case redoubt.SBOMReachability:
-			if r, ok := redoubt.ParseReachability(p.Value); ok {
-				told = append(told, r)
-			}
-		}
-	}
-	if len(told) == 1 {
-		out.Reachability = told[0]
-	}
-}
 
 // shownID is the CVE among the vulnerability's ids, else its own (semantics §14).
 func shownID(v *cdx.Vulnerability) string {

@@ -193,11 +193,7 @@ func cdxDependencies(doc document) *[]cdx.Dependency {
 		if !c.known {
 			continue
 		}
-		uses := make([]string, len(c.needs))
-		for i, n := range c.needs {
-			uses[i] = n.ref
-		}
-		list = append(list, cdx.Dependency{Ref: c.ref, Dependencies: nonEmpty(uses)})
+		list = append(list, cdx.Dependency{Ref: c.ref, Dependencies: nonEmpty(c.needs)})
 	}
 	return &list
 }

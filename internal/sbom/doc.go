@@ -18,9 +18,9 @@
 //     depends on NOASSERTION. One that asks for nothing stands in the graph
 //     without edges, or depends on NONE. So does the root where some of its
 //     packages may be its own or others'. Nothing claims to be complete.
-//   - A component is merged over lockfiles, and so are its edges. What differs
-//     between them is noted, so that a document comes back as what it was; see
-//     redoubt.SBOMNote.
+//   - A component is merged over lockfiles, and so are its edges: what any of
+//     them says holds for all. Its properties name the lockfiles, so that an
+//     import restores the inventory; see redoubt.SBOMNote.
 //   - A supplier is told where a bill of materials told it. Nobody's name is made
 //     of a scope, a group or a host: SPDX says NOASSERTION, CycloneDX nothing.
 //   - Several licences of one package all hold: they are listed, or joined
@@ -31,8 +31,8 @@
 //     an update where one is known; but where the scanner says that no code
 //     gets there, no verdict is claimed. Ignored is what its comment and reason
 //     say (redoubt.VEXOf): a risk that is accepted claims nothing, and will not
-//     be fixed. The properties redoubt:triage… tell exactly what was decided,
-//     in OpenVEX the status_notes, for another Redoubt that reads it.
+//     be fixed. The status_notes of OpenVEX tell exactly what was decided, for
+//     another Redoubt that reads it; an SBOM is inventory and moves no decision.
 //   - OpenVEX speaks of the projects as products, with the packages as their
 //     subcomponents. A document of its kind needs something to say.
 //   - CycloneDX 1.4 lacks four component types: platform becomes application,

@@ -43,12 +43,10 @@ type component struct {
 	supplier  string
 	direct    redoubt.Transitivity // the closest of all places
 	ecosystem []string
-	places    []place // the lockfiles that hold it
-	seen      []place // lockfiles that findings saw it in, and that do not hold it
-	findings  []place // lockfiles that hold it, and of which findings tell another transitivity
-	needs     []need  // what it asks for, by ref
-	known     bool    // what it asks for is told
-	order     int     // among the components
+	places    []place  // the lockfiles that hold it
+	needs     []string // refs of what it asks for
+	known     bool     // what it asks for is told
+	order     int      // among the components
 }
 
 // rootRef names what the document is about.
@@ -181,10 +179,9 @@ func (c *component) addOccurrence(d redoubt.Dependency, lockfile string) {
 	if s := strings.TrimPrefix(singleLine(d.Supplier), "Organization: "); s != "" && s+" " != personal && (c.supplier == "" || s < c.supplier) {
 		c.supplier = s
 	}
-	transitivity := cmp.Or(d.Transitivity, redoubt.TransitivityUnknown)
-	c.direct = min(c.direct, transitivity)
+	c.direct = min(c.direct, cmp.Or(d.Transitivity, redoubt.TransitivityUnknown))
 	if lockfile != "" {
-		c.places = append(c.places, place{lockfile, transitivity, max(d.Line, 0)})
+		c.places = append(c.places, place{lockfile, max(d.Line, 0)})
 	}
 }
 
@@ -202,7 +199,7 @@ func (b *builder) sortedComponents() []*component {
 	for _, c := range list {
 		c.licenses, c.hashes = sortLicenses(c.licenses), sortHashes(c.hashes)
 		c.ecosystem = sortTexts(c.ecosystem)
-		c.settlePlaces()
+		c.sortPlaces()
 	}
 	return list
 }

@@ -30,7 +30,7 @@ func TestExportsAreImportedAsTheSamePackages(t *testing.T) {
 	}
 	p := Project{Name: "acme/web", Ref: "refs/heads/main"}
 	for _, k := range packages {
-		p.Dependencies = append(p.Dependencies, redoubt.Dependency{Ecosystem: k.Ecosystem, Name: k.Name, Version: k.Version, Transitivity: redoubt.Direct})
+		p.Dependencies = append(p.Dependencies, redoubt.Dependency{Ecosystem: k.Ecosystem, Name: k.Name, Version: k.Version, Lockfile: "a.lock", Transitivity: redoubt.Direct})
 	}
 	for _, r := range []redoubt.SBOMRequest{
 		{Format: redoubt.CycloneDX, Version: "1.6", ComponentType: "application", ProjectID: 1},

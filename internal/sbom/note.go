@@ -23,28 +23,6 @@ func (c *component) notes() []note {
 	for _, p := range c.places {
 		add(redoubt.SBOMLockfile, p.address())
 	}
-	for _, list := range [][]place{c.places, c.seen} {
-		for _, p := range list {
-			if p.transitivity != c.direct {
-				add(redoubt.SBOMLockfile+"-"+p.transitivity.String(), p.lockfile)
-			}
-		}
-	}
-	for _, p := range c.seen {
-		add(redoubt.SBOMFindingLockfile, p.lockfile)
-	}
-	for _, t := range []redoubt.Transitivity{redoubt.Direct, redoubt.Transitive} {
-		for _, p := range c.findings {
-			if p.transitivity == t {
-				add(redoubt.SBOMFinding+t.String(), p.lockfile)
-			}
-		}
-	}
-	for _, n := range c.needs {
-		for _, lockfile := range n.absent {
-			add(redoubt.SBOMNoEdge, n.ref+" "+lockfile)
-		}
-	}
 	return list
 }
 

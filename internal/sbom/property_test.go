@@ -89,8 +89,8 @@ func TestReferencesLeadSomewhere(t *testing.T) {
 				t.Fatalf("%q asks for something, and it is not known what", c.ref)
 			}
 			for i, n := range c.needs {
-				if !known[n.ref] || n.ref == c.ref || i > 0 && n.ref <= c.needs[i-1].ref {
-					t.Fatalf("%q asks for %q", c.ref, n.ref)
+				if !known[n] || n == c.ref || i > 0 && n <= c.needs[i-1] {
+					t.Fatalf("%q asks for %q", c.ref, n)
 				}
 			}
 		}

@@ -207,8 +207,8 @@ func spdxRelationships(doc document) []*v2_3.Relationship {
 		}
 	}
 	for _, c := range doc.components {
-		for _, n := range c.needs {
-			relate(element(c.ref), common.TypeRelationshipDependsOn, element(n.ref), "")
+		for _, needed := range c.needs {
+			relate(element(c.ref), common.TypeRelationshipDependsOn, element(needed), "")
 		}
 		switch {
 		case !c.known:

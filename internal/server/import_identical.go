@@ -32,7 +32,7 @@ type waitingFile struct {
 // wait takes the first file of an upload in without reading it, and reports whether it
 // did. Of what it cannot keep it returns a body that begins with the same bytes.
 func (f *importFiles) wait(body io.Reader, name string) (io.Reader, bool) {
-	if f.read > 0 || f.waiting != nil || len(f.unread) > 0 || f.in.Whole || f.in.Diff {
+	if f.read > 0 || f.waiting != nil || len(f.unread) > 0 || f.in.Whole {
 		return body, false
 	}
 	var kept bytes.Buffer

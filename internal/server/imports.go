@@ -226,6 +226,9 @@ func importOf(s ingest.Summary) api.Import {
 		out.Note = strings.TrimSpace(out.Note + fmt.Sprintf(" Dropped: %s; a project may have %d documents with %d statements of %d MiB, a deployment %d documents of %d MiB.",
 			strings.Join(gone, " and "), redoubt.MaxVEXProposals, redoubt.MaxVEXProposedStatements, redoubt.MaxVEXProposedBytes>>20, redoubt.MaxAllVEXProposals, redoubt.MaxAllVEXProposedBytes>>20))
 	}
+	if s.SkippedVulnerabilities > 0 {
+		out.Note = strings.TrimSpace(out.Note + " " + SkippedNote(s.SkippedVulnerabilities))
+	}
 	if s.Followed != nil {
 		out.Advised = importItems(s.Followed.Items)
 	}
@@ -233,6 +236,11 @@ func importOf(s ingest.Summary) api.Import {
 		out.Refused[i] = api.RefusedItem{Item: r.Item, Reason: r.Reason}
 	}
 	return out
+}
+
+// SkippedNote explains to users how many vulnerabilities of an SBOM were skipped.
+func SkippedNote(n int) string {
+	return fmt.Sprintf("Skipped vulnerabilities: %d. Redoubt wrote this SBOM, so only its packages were imported. To move decisions, import a VEX document.", n)
 }
 
 func importItems(items []ingest.Item) []api.ImportItem {

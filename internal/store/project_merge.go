@@ -13,9 +13,8 @@ import (
 // MergeProjects makes one project of two that are the same repository: all of
 // from goes over to into, under whose id and name it is from now on; from's
 // names keep answering (semantics §7). Where both have it, into's counts: the
-// occurrence of a finding, the lineage of an identity with its triage, the
-// members of the project. A decision goes to no code that it was not made for.
-// Of two statements about one lockfile the newer counts.
+// occurrence of a finding, its decision, the members of the project. Of two
+// statements about one lockfile the newer counts.
 func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (redoubt.Project, error) {
 	if from == into {
 		return redoubt.Project{}, redoubt.Invalid("into", "a project cannot be merged into itself")
@@ -61,7 +60,6 @@ type projectMerge struct {
 	*Tx
 	from, into redoubt.Project
 	stays      map[int64]int64 // findings that both have: that of into, by that of from, which goes
-	parted     []partedFinding
 }
 
 func (m *projectMerge) mergeFindings(ctx context.Context, from, into int64) error {
@@ -71,10 +69,7 @@ func (m *projectMerge) mergeFindings(ctx context.Context, from, into int64) erro
 	if err := m.mergeOccurrences(ctx, from, into); err != nil {
 		return err
 	}
-	if err := m.mergeTickets(ctx); err != nil {
-		return err
-	}
-	return m.addPrecedents(ctx)
+	return m.mergeTickets(ctx)
 }
 
 // reassign gives all rows of a table that are one project's to another.

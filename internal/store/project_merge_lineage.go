@@ -1,9 +1,7 @@
 package store
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -11,35 +9,22 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// lineageMerge is how the lineages of two projects come together (semantics §7).
-type lineageMerge struct {
-	alone []lineagePair // an identity or several tie the two, and none ties either to a third
-	tangle
-}
-
+// lineagePair is two lineages that share an identity, one of each project.
 type lineagePair struct{ from, into int64 }
 
-// mergeIdentities brings the lineages over. Where both projects know an identity,
-// and its two lineages no other of each other, these become one.
+// mergeIdentities merges the lineages of two projects (semantics §7). Where both projects
+// have the same finding, the decision of into counts, else that of from. Two lineages that
+// share identities with each other alone become one. Where there are several, their findings
+// are matched by identity, one by one.
 func (m *projectMerge) mergeIdentities(ctx context.Context, from, into int64) error {
-	merge, err := m.planLineages(ctx)
+	alone, several, err := m.sharedLineages(ctx)
 	if err != nil {
 		return err
 	}
-	for kind, hashes := range hashesByKind(merge.kept) {
-		in, list := m.in("hash", 4, hashes)
-		err := m.write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2 AND kind = $3 AND `+in, into, int64(kind), list)
-		if err != nil {
-			return err
-		}
-	}
-	err = m.write(ctx, `
-		DELETE FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2 AND EXISTS (SELECT 1 FROM lineage_identity t
-			WHERE t.deployment_id = $1 AND t.project_id = $3 AND t.kind = lineage_identity.kind AND t.hash = lineage_identity.hash)`, from, into)
-	if err != nil {
+	if err := m.mergeLinks(ctx, from, into); err != nil {
 		return err
 	}
-	moved, err := many(ctx, m.Tx, scalar[int64], `SELECT id FROM lineage WHERE deployment_id = $1 AND project_id = $2`, from)
+	moved, err := many(ctx, m.Tx, scalar[int64], `SELECT id FROM lineage WHERE deployment_id = $1 AND project_id = $2 ORDER BY id`, from)
 	if err != nil {
 		return err
 	}
@@ -49,50 +34,126 @@ func (m *projectMerge) mergeIdentities(ctx context.Context, from, into int64) er
 			return err
 		}
 	}
-	for _, p := range merge.alone {
-		if err := m.handOver(ctx, p.from, p.into); err != nil {
-			return err
-		}
-		if err := m.joinLineages(ctx, p.from, p.into); err != nil {
+	for _, p := range alone {
+		if err := m.joinLineages(ctx, p); err != nil {
 			return err
 		}
 	}
-	return m.untangle(ctx, merge.tangle)
+	return m.matchFindings(ctx, several, moved)
 }
 
-func (m *projectMerge) planLineages(ctx context.Context) (merge lineageMerge, err error) {
+// sharedLineages lists the pairs of lineages that share an identity: those alone with each
+// other, and those where one of the two shares with others too.
+func (m *projectMerge) sharedLineages(ctx context.Context) (alone, several []lineagePair, err error) {
 	pairs, err := many(ctx, m.Tx, func(r row) (p lineagePair, err error) { return p, r.Scan(&p.from, &p.into) }, `
 		SELECT DISTINCT f.lineage_id, t.lineage_id FROM lineage_identity f
 		JOIN lineage_identity t ON t.deployment_id = f.deployment_id AND t.kind = f.kind AND t.hash = f.hash
 		WHERE f.deployment_id = $1 AND f.project_id = $2 AND t.project_id = $3 ORDER BY f.lineage_id, t.lineage_id`, m.from.ID, m.into.ID)
 	if err != nil {
-		return merge, err
+		return nil, nil, err
 	}
 	of, to := map[int64]int{}, map[int64]int{}
 	for _, p := range pairs {
 		of[p.from]++
 		to[p.into]++
 	}
-	var tangled []lineagePair
 	for _, p := range pairs {
 		if of[p.from] == 1 && to[p.into] == 1 {
-			merge.alone = append(merge.alone, p)
+			alone = append(alone, p)
 		} else {
-			tangled = append(tangled, p)
+			several = append(several, p)
 		}
 	}
-	merge.tangle, err = m.loadTangle(ctx, tangled)
-	return merge, err
+	return alone, several, nil
 }
 
-// handOver has what was decided about a lineage, and who it was assigned to, hold for
-// another where nothing was decided about that.
-func (m *projectMerge) handOver(ctx context.Context, from, into int64) error {
-	both, err := m.Lineages(ctx, []int64{from, into})
+// mergeLinks keeps one lineage for each identity that both projects have: that of into,
+// unless only from has a finding of the identity. A lineage of into without findings keeps
+// its identities, so its decision is not lost.
+func (m *projectMerge) mergeLinks(ctx context.Context, from, into int64) error {
+	err := m.write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND project_id = $3
+		AND (kind, hash) IN (SELECT kind, hash FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2)
+		AND (kind, hash) IN (SELECT identity_kind, identity_hash FROM finding WHERE deployment_id = $1 AND project_id = $2)
+		AND (kind, hash) NOT IN (SELECT identity_kind, identity_hash FROM finding WHERE deployment_id = $1 AND project_id = $3)
+		AND lineage_id IN (SELECT lineage_id FROM finding WHERE deployment_id = $1 AND project_id = $3)`, from, into)
 	if err != nil {
 		return err
 	}
-	was, is := both[from].Triage, both[into].Triage
+	return m.write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2
+		AND (kind, hash) IN (SELECT kind, hash FROM lineage_identity WHERE deployment_id = $1 AND project_id = $3)`, from, into)
+}
+
+// matchFindings gives the findings of lineages that share identities with several others
+// to the lineages that have their identities now. A lineage without findings of its own
+// becomes part of one that has its findings, or of one that it shares an identity with.
+// moved are all lineages of from, in order.
+func (m *projectMerge) matchFindings(ctx context.Context, pairs []lineagePair, moved []int64) error {
+	home := map[int64]int64{}
+	for _, p := range pairs {
+		if home[p.from] == 0 {
+			home[p.from] = p.into
+		}
+	}
+	lineages := slices.Sorted(maps.Keys(home))
+	placed, remains := map[lineagePair][]int64{}, map[int64]bool{}
+	in, list := m.in("f.lineage_id", 4, lineages)
+	err := each(ctx, m.Tx, func(r row) error {
+		var id int64
+		var p lineagePair
+		err := r.Scan(&id, &p.from, &p.into)
+		if _, stays := slices.BinarySearch(moved, p.into); stays { // its own, or of another finding of from that it is a copy of
+			remains[p.from] = true
+		} else {
+			placed[p] = append(placed[p], id)
+		}
+		return err
+	}, `SELECT f.id, f.lineage_id, l.lineage_id FROM finding f JOIN lineage_identity l ON l.deployment_id = f.deployment_id
+			AND l.kind = f.identity_kind AND l.hash = f.identity_hash
+		WHERE f.deployment_id = $1 AND f.project_id = $2 AND l.project_id = $3 AND `+in, m.from.ID, m.into.ID, list)
+	if err != nil {
+		return err
+	}
+	moves := slices.SortedFunc(maps.Keys(placed), comparePairs)
+	for _, p := range slices.Backward(moves) {
+		home[p.from] = p.into // in the end the first
+	}
+	for _, p := range moves {
+		if err := m.placeFindings(ctx, p, placed[p]); err != nil {
+			return err
+		}
+	}
+	for _, lineage := range lineages {
+		if !remains[lineage] {
+			if err := m.joinLineages(ctx, lineagePair{lineage, home[lineage]}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func comparePairs(a, b lineagePair) int {
+	return slices.Compare([]int64{a.from, a.into}, []int64{b.from, b.into})
+}
+
+// placeFindings gives findings of one lineage to another, which takes its decision over
+// where it has none.
+func (m *projectMerge) placeFindings(ctx context.Context, p lineagePair, ids []int64) error {
+	if err := m.handOver(ctx, p); err != nil {
+		return err
+	}
+	m.change(changeFinding, ids...)
+	in, list := m.in("id", 4, ids)
+	return m.write(ctx, `UPDATE finding SET lineage_id = $2, version = $3 WHERE deployment_id = $1 AND `+in, p.into, m.nextVersion(), list)
+}
+
+// handOver copies the decision and the assignee of a lineage to another that has none.
+func (m *projectMerge) handOver(ctx context.Context, p lineagePair) error {
+	both, err := m.Lineages(ctx, []int64{p.from, p.into})
+	if err != nil {
+		return err
+	}
+	was, is := both[p.from].Triage, both[p.into].Triage
 	after := is
 	if after.State == redoubt.TriageUntriaged {
 		after = was
@@ -103,87 +164,22 @@ func (m *projectMerge) handOver(ctx context.Context, from, into int64) error {
 	if after == is {
 		return nil
 	}
-	return m.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: into, At: m.now, By: m.actor, Before: is, After: after}})
+	return m.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: p.into, At: m.now, By: m.actor, Before: is, After: after}})
 }
 
-// joinLineages makes one lineage of two. What was noted about the first holds where
-// nothing was about the second.
-func (m *projectMerge) joinLineages(ctx context.Context, from, into int64) error {
-	both, err := m.Lineages(ctx, []int64{from, into})
+// joinLineages makes one lineage of two. The decision and the annotations of the first
+// count where the second has none.
+func (m *projectMerge) joinLineages(ctx context.Context, p lineagePair) error {
+	if err := m.handOver(ctx, p); err != nil {
+		return err
+	}
+	both, err := m.Lineages(ctx, []int64{p.from, p.into})
 	if err != nil {
 		return err
 	}
-	is := both[into]
+	is := both[p.into]
 	if reflect.ValueOf(is.Annotations).IsZero() {
-		is.Annotations = both[from].Annotations
+		is.Annotations = both[p.from].Annotations
 	}
-	return m.MergeLineages(ctx, []redoubt.LineageMerge{{Into: is, From: []int64{from}}})
-}
-
-// untangle carries out what was settled about lineages that are tied several to one.
-func (m *projectMerge) untangle(ctx context.Context, t tangle) error {
-	if len(t.from) == 0 {
-		return nil
-	}
-	for _, to := range slices.Sorted(maps.Keys(t.placed)) {
-		ids := t.placed[to]
-		in, list := m.in("id", 4, ids)
-		err := m.write(ctx, `UPDATE finding SET lineage_id = $2, version = $3 WHERE deployment_id = $1 AND `+in, to, m.nextVersion(), list)
-		if err != nil {
-			return err
-		}
-		m.change(changeFinding, ids...)
-	}
-	for _, from := range t.from {
-		for _, into := range t.heirs[from] {
-			if t.covers(from, into) {
-				if err := m.handOver(ctx, from, into); err != nil {
-					return err
-				}
-			}
-		}
-		if home := t.home(from); home != from {
-			if err := m.joinLineages(ctx, from, home); err != nil {
-				return err
-			}
-		}
-	}
-	m.parted = t.parted
-	return nil
-}
-
-// addPrecedents tells in the histories of findings that left a decision behind what
-// that was and which finding it is about.
-func (m *projectMerge) addPrecedents(ctx context.Context) error {
-	stays := func(id int64) int64 { return cmp.Or(m.stays[id], id) }
-	ids := make([]int64, len(m.parted))
-	for i, p := range m.parted {
-		ids[i] = stays(p.finding)
-	}
-	now := map[int64]redoubt.Triage{}
-	in, list := m.in("f.id", 2, ids)
-	err := each(ctx, m.Tx, func(r row) error {
-		var id int64
-		var t redoubt.Triage
-		err := r.Scan(&id, &t.State, &t.Automatic)
-		now[id] = t
-		return err
-	}, `SELECT f.id, l.triage_state, l.automatic FROM finding f JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
-		WHERE f.deployment_id = $1 AND `+in, list)
-	if err != nil {
-		return err
-	}
-	var events []redoubt.FindingEvent
-	for i, p := range m.parted {
-		of := stays(p.of)
-		if ids[i] == of || decidedByPeople(now[ids[i]]) {
-			continue
-		}
-		detail, err := json.Marshal(redoubt.PrecedentOf(of, p.triage))
-		if err != nil {
-			return err
-		}
-		events = append(events, redoubt.FindingEvent{FindingID: ids[i], Kind: redoubt.EventPrecedent, Detail: string(detail)})
-	}
-	return m.AddEvents(ctx, events)
+	return m.MergeLineages(ctx, []redoubt.LineageMerge{{Into: is, From: []int64{p.from}}})
 }

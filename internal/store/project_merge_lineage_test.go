@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -52,10 +53,10 @@ var lineageMerges = []struct {
 		"a@main open, b@main ignored; new: a open, b ignored",
 	},
 	{
-		"an old branch has it at the old place: open there, and told why",
+		"an old branch has it at the old place: both places are decided",
 		[]toldLineage{{"ab", "b@main a@old", redoubt.TriageIgnored}},
 		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
-		"a@main open, a@old open like b@main, b@main ignored; new: a open, b ignored",
+		"a@main ignored, a@old ignored, b@main ignored; new: a ignored, b ignored",
 	},
 	{
 		"it moved on to where the other project never had it",
@@ -70,22 +71,22 @@ var lineageMerges = []struct {
 		"a@main open, b@main fixing; new: a open, b fixing",
 	},
 	{
-		"it was decided on the branch where the other project has it, too, as another's",
+		"what stays has both places as one finding, on two branches: one decision for both",
 		[]toldLineage{{"a", "a@main", redoubt.TriageIgnored}, {"b", "b@main", 0}},
 		[]toldLineage{{"ab", "b@main a@old", 0}},
-		"a@main ignored, a@old ignored, b@main open; new: a ignored, b open",
+		"a@main ignored, a@old ignored, b@main ignored; new: a ignored, b ignored",
 	},
 	{
-		"the same where people decided on what has it on the branch: there that stands",
+		"the same where that was decided: it counts",
 		[]toldLineage{{"a", "a@main", redoubt.TriageIgnored}, {"b", "b@main", 0}},
 		[]toldLineage{{"ab", "b@main a@old", redoubt.TriageReviewing}},
-		"a@main ignored, a@old reviewing, b@main reviewing; new: a ignored, b reviewing",
+		"a@main reviewing, a@old reviewing, b@main reviewing; new: a reviewing, b reviewing",
 	},
 	{
-		"the primary branch no longer has it: what it had last was decided",
+		"the primary branch no longer has it: the decision counts for both places all the same",
 		[]toldLineage{{"ab", "-b@main a@old", redoubt.TriageIgnored}, {"c", "c@main", 0}},
 		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
-		"a@main ignored, a@old ignored, b@main open like a@old, c@main open; new: a ignored, b open, c open",
+		"a@main ignored, a@old ignored, b@main ignored, c@main open; new: a ignored, b ignored, c open",
 	},
 	{
 		"one to one, a move apart",
@@ -106,12 +107,24 @@ func TestMergeLeavesDecisionsOnTheirCode(t *testing.T) {
 				w.tell(w.into, c.into)
 				applied := newMirror()
 				version := applied.apply(w.tenant, 0)
+				had := w.kept(applied)
 				w.merge()
 				same(t, "after the merge", w.told(), c.want)
 				applied.apply(w.tenant, version)
 				rebuilt := newMirror()
 				rebuilt.apply(w.tenant, 0)
 				same(t, "the index, as rebuilt", applied, rebuilt)
+				has := w.kept(rebuilt)
+				same(t, "findings, each once", has.findings, slices.Compact(had.findings))
+				same(t, "comments", has.comments, had.comments)
+				if missing := slices.DeleteFunc(had.trail, func(s string) bool { return slices.Contains(has.trail, s) }); len(missing) > 0 {
+					t.Errorf("the trails lost %q", missing)
+				}
+				for id, l := range rebuilt.Lineages {
+					if l.ProjectID == w.into.ID && !slices.ContainsFunc(slices.Collect(maps.Values(rebuilt.Findings)), func(f redoubt.Finding) bool { return f.LineageID == id }) {
+						t.Errorf("lineage %d has no finding, so nobody sees what people said about it", id)
+					}
+				}
 				w.view(func(ctx context.Context, tx *store.Tx) error {
 					return tx.CheckRows(ctx, func(check string, faults []string) {
 						if check == "rows that belong together" && len(faults) > 0 {
@@ -122,6 +135,41 @@ func TestMergeLeavesDecisionsOnTheirCode(t *testing.T) {
 			})
 		}
 	})
+}
+
+// keptOf is what a merge must not lose of two projects, sorted.
+type keptOf struct{ findings, comments, trail []string }
+
+// kept reads the findings by ref and identity, comments and decisions of both projects.
+func (w twins) kept(m *mirror) (k keptOf) {
+	w.t.Helper()
+	ours := func(project int64) bool { return project == w.from.ID || project == w.into.ID }
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		for id, f := range m.Findings {
+			if ours(f.ProjectID) {
+				f, err := tx.Finding(ctx, id)
+				w.check(err)
+				k.findings = append(k.findings, fmt.Sprintf("%c@%s", f.Identity.Hash[1], f.Ref))
+			}
+		}
+		return nil
+	})
+	for id, l := range m.Lineages {
+		if !ours(l.ProjectID) {
+			continue
+		}
+		k.comments = append(k.comments, w.commentsOn(id)...)
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			trail, err := tx.TriageTrail(ctx, id)
+			for _, e := range trail {
+				k.trail = append(k.trail, fmt.Sprint(e.At, e.Before.State, e.After.State))
+			}
+			return err
+		})
+	}
+	slices.Sort(k.findings)
+	slices.Sort(k.comments)
+	return k
 }
 
 func identityNamed(letter rune) redoubt.Identity {
@@ -140,6 +188,10 @@ func (w twins) tell(p redoubt.Project, lineages []toldLineage) {
 				f.State = redoubt.Fixed
 			}
 		})
+		for i, f := range found {
+			_, err := w.comment(0, f, p.Name+" "+places[i])
+			w.check(err)
+		}
 		stays := found[0].LineageID
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			for _, f := range found[1:] {
@@ -159,8 +211,7 @@ func (w twins) tell(p redoubt.Project, lineages []toldLineage) {
 	}
 }
 
-// told tells of each live finding what was decided about it and whether it names a
-// precedent, and what a new finding of each identity would inherit.
+// told tells of each live finding what was decided about it, and what a new finding of each identity would inherit.
 func (w twins) told() string {
 	w.t.Helper()
 	var lines, fresh []string
@@ -194,15 +245,7 @@ func (w twins) told() string {
 					if e.Kind == redoubt.EventMerged {
 						continue
 					}
-					var of int64
-					if _, err := fmt.Sscanf(e.Detail, `{"finding_id":%d,"state":"ignored","at":"20`, &of); err != nil || e.Kind != redoubt.EventPrecedent {
-						w.t.Errorf("the history has %+v: %v", e, err)
-					}
-					other, err := tx.Finding(ctx, of)
-					if err != nil {
-						return err
-					}
-					line += " like " + place(other.Finding)
+					w.t.Errorf("the history has %+v", e)
 				}
 				lines = append(lines, line)
 			}
