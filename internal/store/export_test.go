@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -28,12 +27,6 @@ func (s *Store) ScanTwo(ctx context.Context, query string) error {
 		}, query)
 	})
 }
-
-// SetReplicaTimes sets how long a replica may be behind, and how long it rests then.
-func SetReplicaTimes(r *Replica, wait, rest time.Duration) { r.wait, r.rest = wait, rest }
-
-// EndReplicaRest has a replica asked again.
-func EndReplicaRest(r *Replica) { r.resting.Store(false) }
 
 // MigrateDown takes back the migrations after a version, the newest first.
 func (s *Store) MigrateDown(ctx context.Context, version int64) error {

@@ -59,27 +59,15 @@ func (s *Store) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]
 // was there, answers stale = true and hands over nothing: build anew. take
 // may keep the batch. When since is 0, several may come at the same time.
 func (s *Store) Feed(ctx context.Context, deploymentID, since int64, take func(*redoubt.Batch) error) (version int64, stale bool, err error) {
-	return s.feedOf(ctx, deploymentID, since, func(context.Context, *Tx) error { return nil }, take)
-}
-
-// feedOf is Feed of a state that is looked at first: an error ends it before anything is
-// handed over.
-func (s *Store) feedOf(ctx context.Context, deploymentID, since int64, look func(context.Context, *Tx) error, take func(*redoubt.Batch) error) (version int64, stale bool, err error) {
 	if since == 0 {
 		err := s.together(ctx, deploymentID, func(ctx context.Context, all []*Tx) error {
 			version = all[0].Version()
-			if err := look(ctx, all[0]); err != nil {
-				return err
-			}
 			return feedAll(ctx, all, take)
 		})
 		return version, false, err
 	}
 	err = s.viewForIndex(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
 		version = tx.Version()
-		if err := look(ctx, tx); err != nil {
-			return err
-		}
 		if known, err := tx.knows(ctx, since); err != nil || !known || since == version {
 			stale = err == nil && !known
 			return err
