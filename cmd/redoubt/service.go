@@ -324,7 +324,6 @@ func (s *service) begin(ctx, work context.Context, a *app, background *sync.Wait
 	background.Go(func() { s.scanner.Background(work) })
 	background.Go(func() { s.server.Background(work) })
 	background.Go(func() { s.recordSessionUse(work) })
-	background.Go(func() { s.keepClock(work) })
 	background.Go(func() { s.watchSchema(work) })
 	s.beginRuns(ctx, a, background)
 	hangups := hangups()

@@ -31,9 +31,6 @@ var feedTables = []struct {
 // redoubt.ErrNotFound.
 func (s *Store) Version(ctx context.Context, deploymentID int64) (version int64, err error) {
 	err = s.engine.ask(ctx, func(ctx context.Context) error { return s.version.QueryRowContext(ctx, deploymentID).Scan(&version) })
-	if err == nil {
-		s.seen.see(deploymentID, version, s.now())
-	}
 	return version, err
 }
 
@@ -237,9 +234,6 @@ func (s *Store) PruneChanges(ctx context.Context, deploymentID, kept int64) erro
 			return err
 		}
 		if err := tx.write(ctx, `DELETE FROM change WHERE deployment_id = $1 AND version <= $2`, through); err != nil {
-			return err
-		}
-		if err := tx.pruneChangeTimes(ctx, through); err != nil {
 			return err
 		}
 		return tx.write(ctx, `UPDATE deployment SET pruned_version = $2 WHERE id = $1 AND pruned_version < $2`, through)

@@ -56,8 +56,6 @@ type Store struct {
 	clock   func() time.Time
 	version *sql.Stmt // see Version
 
-	seen sightings
-
 	wide      sync.Mutex                        // held by the feed that several transactions read
 	committed func(deploymentID, version int64) // see OnCommit
 }
@@ -94,11 +92,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store: %w", err), e.close())
 	}
-	s := &Store{engine: e, clock: c.Clock, version: version}
-	if err := s.recallClock(ctx); err != nil {
-		c.Logger.WarnContext(ctx, "it is not known which times were shown before", "error", err)
-	}
-	return s, nil
+	return &Store{engine: e, clock: c.Clock, version: version}, nil
 }
 
 // warnIfShared logs that others on this machine can read a database, as one that was
