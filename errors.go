@@ -15,9 +15,6 @@ var (
 	ErrConflict = errors.New("conflict")
 	// ErrUnavailable means that trying again later may work.
 	ErrUnavailable = errors.New("unavailable")
-	// ErrReplicaLost means that a replica of the database failed while it was read: who
-	// begins anew is answered by the primary.
-	ErrReplicaLost = errors.New("the replica was lost")
 	// ErrTooLarge means that the input is over a limit.
 	ErrTooLarge = errors.New("too large")
 )

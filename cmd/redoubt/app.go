@@ -42,7 +42,7 @@ func (a *app) actor() redoubt.Actor {
 // create opens the storage and makes it where there is none.
 func (a *app) create(c config.Storage) (*store.Store, error) {
 	return store.Open(a.ctx, store.Config{
-		Dir: c.Data, DatabaseURL: string(c.DatabaseURL), Timeout: c.DatabaseTimeout, Program: version, Clock: a.clock, Logger: a.log,
+		Dir: c.Data, DatabaseURL: string(c.DatabaseURL), Timeout: c.DatabaseTimeout, Clock: a.clock, Logger: a.log,
 	})
 }
 

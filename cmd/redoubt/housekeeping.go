@@ -125,22 +125,6 @@ func (s *service) logFailure(ctx context.Context, d redoubt.Deployment, task str
 	}
 }
 
-// keepClock notes which times readers are shown, until the context ends.
-func (s *service) keepClock(ctx context.Context) {
-	tick := time.NewTicker(store.ClockEvery)
-	defer tick.Stop()
-	for {
-		if err := s.store.KeepClock(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("it was not noted which times readers were shown; it is tried again in a minute", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
 // sessionUseEvery is how often the last use of sessions is written: one statement for
 // many requests.
 const sessionUseEvery = 30 * time.Second

@@ -62,7 +62,6 @@ func (c serveCmd) serve(a *app, st *store.Store) error {
 	if err != nil {
 		return err
 	}
-	defer s.closeReplica()
 	s.startIndex(a)
 	s.checkFile(a.ctx)
 	a.log.Info("redoubt answers", "url", s.baseURL(), "version", version, "store", st.Engine()) // who comes now waits a moment

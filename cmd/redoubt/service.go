@@ -46,7 +46,6 @@ type service struct {
 	storage    config.Storage
 	config     config.Server
 	store      *store.Store
-	replica    *store.Replica // nil without one
 	index      *index.Index
 	server     *server.Server
 	scanner    *agent.Agent
@@ -119,9 +118,7 @@ func (s *service) wire(a *app) error {
 	s.tickets = job.New(s.store, map[string]job.Work{store.TicketJob: s.keeper.CreateTicket}, job.Options{Workers: hostWorkers, Attempts: hosts.TicketAttempts, Abandoned: s.keeper.TicketAbandoned, Clock: a.clock, Logger: a.log})
 	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
-	if err := s.openIndex(a); err != nil {
-		return err
-	}
+	s.openIndex(a)
 	findings := s.index
 	if err := s.openClones(a, ring); err != nil {
 		return err
@@ -150,7 +147,7 @@ func (s *service) wire(a *app) error {
 		Challenge: oauth.Challenge, API: func() http.Handler { return s.server.Handler() }, PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,
 	})
 	s.server, err = server.New(server.Config{
-		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}, replicaCollector{s.replica}), Pages: pages.Handler(), Advisories: s.advisories,
+		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings, Connections: s.keeper, Notifier: s.notifier, ReadQuery: web.FindingQuery,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake,
 		PublicURL: s.config.PublicURL, Listening: s.baseURL(), Names: s.hostNames(), TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
@@ -160,12 +157,8 @@ func (s *service) wire(a *app) error {
 }
 
 // openIndex makes the index of findings, which follows what is committed.
-func (s *service) openIndex(a *app) error {
-	source, err := s.indexSource()
-	if err != nil {
-		return err
-	}
-	s.index = index.New(source, index.Options{
+func (s *service) openIndex(a *app) {
+	s.index = index.New(s.store, index.Options{
 		BodyCache: cmp.Or(s.config.BodyCache, ownMemory()/4), Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom},
 		Memory: cmp.Or(s.config.IndexMemory, ownMemory()/2), Clock: a.clock, Logger: a.log,
 	})
@@ -173,7 +166,6 @@ func (s *service) openIndex(a *app) error {
 		return s.index.Deployment(ctx, deploymentID)
 	}
 	s.store.OnCommit(s.index.Committed)
-	return nil
 }
 
 // hostWorkers are how many speak with code hosts at once, of those that tell, of those
@@ -332,7 +324,6 @@ func (s *service) begin(ctx, work context.Context, a *app, background *sync.Wait
 	background.Go(func() { s.scanner.Background(work) })
 	background.Go(func() { s.server.Background(work) })
 	background.Go(func() { s.recordSessionUse(work) })
-	background.Go(func() { s.keepClock(work) })
 	background.Go(func() { s.watchSchema(work) })
 	s.beginRuns(ctx, a, background)
 	hangups := hangups()

@@ -71,11 +71,11 @@ type Server struct {
 
 	Outbound
 	Notifications
+	Removed
 
 	TrustedProxy []string `help:"Address or network (CIDR) of a reverse proxy whose X-Forwarded-* headers count." env:"REDOUBT_TRUSTED_PROXY" placeholder:"CIDR"`
 	ReadyFile    string   `help:"Write the address, the deployment and its first token here, as JSON, once the server answers." default:"" env:"REDOUBT_READY_FILE" placeholder:"FILE" type:"path"`
 
-	DatabaseReplica  Secret        `help:"PostgreSQL that replicates the one of --database-url: the index is read from it, and from the primary where it is behind or away." env:"REDOUBT_DATABASE_REPLICA" placeholder:"URL"`
 	MaxUpload        int64         `help:"Largest report accepted, in bytes, before and after inflating; 256 MiB by default." default:"268435456" env:"REDOUBT_MAX_UPLOAD" placeholder:"BYTES"`
 	BodyCache        int64         `help:"Memory for finding bodies, in bytes; a quarter of the machine's or container's by default." default:"0" env:"REDOUBT_BODY_CACHE" placeholder:"BYTES"`
 	IndexMemory      int64         `help:"Memory for what findings are searched by, in bytes, besides their bodies: deployments that nobody asked for the longest leave it; half of the machine's or container's by default." default:"0" env:"REDOUBT_INDEX_MEMORY" placeholder:"BYTES"`
@@ -158,6 +158,7 @@ func (s Server) Check() error {
 	}
 	faults = append(faults, s.checkOIDC()...)
 	faults = append(faults, s.checkNotifications()...)
+	faults = append(faults, s.Removed.check()...)
 	if s.SessionIdle < 0 || s.SessionMax < 0 {
 		fault("--session-idle %s or --session-max %s is negative", s.SessionIdle, s.SessionMax)
 	}

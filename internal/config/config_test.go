@@ -100,7 +100,7 @@ func TestFileWithUnknownKeyIsRefused(t *testing.T) {
 
 // TestSecretsFromFiles: each secret of each command can be in a file.
 func TestSecretsFromFiles(t *testing.T) {
-	for _, name := range []string{"REDOUBT_DATABASE_URL", "REDOUBT_DATABASE_REPLICA", "REDOUBT_OIDC_CLIENT_SECRET", "REDOUBT_SMTP_PASSWORD"} {
+	for _, name := range []string{"REDOUBT_DATABASE_URL", "REDOUBT_OIDC_CLIENT_SECRET", "REDOUBT_SMTP_PASSWORD"} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "secret")
 			if err := os.WriteFile(path, []byte("hunter2\n"), 0o600); err != nil {

@@ -107,18 +107,8 @@ func (d *deployment) take(ctx context.Context) error {
 // give gives the turn back.
 func (d *deployment) give() { <-d.turn }
 
-// applyFeed applies what changed since a version, unless the feed no longer knows. What
-// a lost replica handed over is applied once more.
+// applyFeed applies what changed since a version, unless the feed no longer knows.
 func (d *deployment) applyFeed(ctx context.Context, since int64) (stale bool, err error) {
-	for {
-		stale, err = d.applyFeedOnce(ctx, since)
-		if !errors.Is(err, redoubt.ErrReplicaLost) {
-			return stale, err
-		}
-	}
-}
-
-func (d *deployment) applyFeedOnce(ctx context.Context, since int64) (stale bool, err error) {
 	version, stale, err := d.x.src.Feed(ctx, d.id, since, func(b *redoubt.Batch) error {
 		e, err := encode(b)
 		if err != nil {
@@ -188,9 +178,6 @@ func (d *deployment) load(ctx context.Context) error {
 	}
 	if err != nil {
 		s.release(&d.x.bodies)
-		if errors.Is(err, redoubt.ErrReplicaLost) {
-			return d.load(ctx)
-		}
 		return err
 	}
 	s.version = version

@@ -153,12 +153,10 @@ func TestOneLoadServesAllWhoWait(t *testing.T) {
 	}
 }
 
-// broken is a source whose feed fails after some batches; with another error than
-// errBroken it does so once.
+// broken is a source whose feed fails after some batches.
 type broken struct {
 	*world
 	after int
-	with  error
 }
 
 const working = 1 << 30 // batches before it breaks
@@ -168,11 +166,8 @@ var errBroken = errors.New("disk on fire")
 func (s *broken) Feed(ctx context.Context, deployment, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
 	return s.world.Feed(ctx, deployment, since, func(b *redoubt.Batch) error {
 		s.after--
-		switch {
-		case s.after < 0 && s.with == nil:
+		if s.after < 0 {
 			return errBroken
-		case s.after == -1:
-			return s.with
 		}
 		return take(b)
 	})

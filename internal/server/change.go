@@ -194,7 +194,7 @@ func (c *call) changeSet(ctx context.Context, in *changesInput) (set redoubt.Cha
 // still to come is refused: who asks by a clock that is ahead would miss what happens until
 // then, without a word.
 func (in *changesInput) begin(ctx context.Context, tx *store.Tx) (err error) {
-	if now := tx.Clock(); in.from.After(now.Add(time.Minute)) {
+	if now := tx.Now(); in.from.After(now.Add(time.Minute)) {
 		return redoubt.Invalid("query.updated_since", "is still to come: here it is %s; follow by the cursors of answers, which need no clock", now.Format(time.RFC3339))
 	}
 	if in.since, err = tx.VersionAt(ctx, in.from); in.since == 0 {

@@ -77,28 +77,65 @@ func TestVersionOfATime(t *testing.T) {
 	}
 }
 
-// TestOneTimeAMinute: commits without end leave a row a minute.
-func TestOneTimeAMinute(t *testing.T) {
+// TestTimeOfACommitThatTakesLong has readers look while a transaction runs for minutes: the
+// times at which they looked stand for versions before it.
+func TestTimeOfACommitThatTakesLong(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
-			s := storetest.Open(t, storetest.Database(t, engine, clock))
-			d := newTenant(t, s)
-			clock.Advance(time.Hour)
-			began := clock.Now()
-			seen := map[int64]bool{}
-			for i := range 100 {
-				d.project(fmt.Sprint("acme/", i))
-				clock.Advance(2 * time.Second)
-			}
-			for second := range 200 {
-				version, err := d.versionAt(began.Add(2*time.Minute + time.Duration(second)*time.Second))
+			config := storetest.Database(t, engine, clock)
+			d := newTenant(t, storetest.Open(t, config))
+			reader := tenant{t, storetest.Open(t, config), d.id}
+			d.project("acme/first")
+			before := d.version()
+			var looked []time.Time
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/slow", Tags: []string{}})
+				for range 10 {
+					clock.Advance(time.Minute)
+					same(t, "the version while it runs", reader.version(), before)
+					looked = append(looked, clock.Now())
+				}
+				return err
+			})
+			slow := d.version()
+			clock.Advance(2 * time.Minute)
+			d.project("acme/next")
+			for _, at := range looked {
+				version, err := reader.versionAt(at)
 				d.check(err)
-				seen[version] = true
+				if version > before {
+					t.Errorf("who looked at %v is told what changed since %d, not since %d", at, version, before)
+				}
 			}
-			if len(seen) > 5 || len(seen) < 3 {
-				t.Errorf("in 200 seconds there were times of %d versions", len(seen))
-			}
+			version, err := d.versionAt(clock.Now())
+			d.check(err)
+			same(t, "two minutes later", version, slow)
+		})
+	}
+}
+
+// TestTimesFromBeforeTimes: rows of the feed that have no time yet count as newer than any.
+func TestTimesFromBeforeTimes(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			d := newTenant(t, storetest.Open(t, storetest.Database(t, engine, clock)))
+			d.project("acme/payments")
+			d.check(d.s.ExecRaw(t.Context(), `UPDATE change SET at = NULL`)) // as the migration leaves them
+			clock.Advance(time.Hour)
+			version, err := d.versionAt(clock.Now())
+			d.check(err)
+			same(t, "a time after", version, int64(0))
+			d.project("acme/other")
+			clock.Advance(time.Hour)
+			version, err = d.versionAt(clock.Now())
+			d.check(err)
+			same(t, "a time after a commit that has one", version, d.version())
+			d.check(d.s.PruneChanges(t.Context(), d.id, 1))
+			version, err = d.versionAt(clock.Now())
+			d.check(err)
+			same(t, "the same after others were pruned", version, d.version())
 		})
 	}
 }

@@ -15,13 +15,9 @@ import (
 // else: by a disk, or by hand. That is redoubt.ErrDamaged as the broken page is that a
 // database finds itself.
 
-// errUndecoded is the kind of damage that a newer program may look like, whose rows have
-// members of another kind.
-var errUndecoded = errors.New("what is stored cannot be read")
-
 // undecoded is the damage that something of a row cannot be read.
 func undecoded(err error) error {
-	return fmt.Errorf("%w: %w: %w", redoubt.ErrDamaged, errUndecoded, err)
+	return fmt.Errorf("%w: what is stored cannot be read: %w", redoubt.ErrDamaged, err)
 }
 
 // decodeStored reads JSON that the store wrote.
@@ -58,9 +54,9 @@ func misread(err error) error {
 	return err
 }
 
-// judge notes damage that work has met, so that Health tells it and no write follows. A
-// newer program may have written what this one cannot read, with a migration or without,
-// and is asked for first.
+// judge notes damage that work has met, so that Health reports it and no write follows.
+// The schema is checked first: a newer program that has migrated the database may have
+// written what this one cannot read.
 func (e *engine) judge(ctx context.Context, err error) error {
 	if !errors.Is(err, redoubt.ErrDamaged) {
 		return err
@@ -73,9 +69,6 @@ func (e *engine) judge(ctx context.Context, err error) error {
 	asked := e.checkSchema(ctx)
 	if newer, is := errors.AsType[*NewerSchemaError](asked); is {
 		return fmt.Errorf("%w: %s", newer, err.Error())
-	}
-	if unknown := e.unknownShape(ctx, err); unknown != nil {
-		return unknown
 	}
 	if asked == nil || errors.Is(asked, redoubt.ErrDamaged) {
 		e.health.found(err)

@@ -110,53 +110,6 @@ func TestWhatIsNoDamage(t *testing.T) {
 	})
 }
 
-// TestWhatALaterProgramWroteIsNoDamage has a row that cannot be read be met by the program
-// that came first, by the one that came after it, and by the first one when it has come
-// back. Which of them opened the database last decides nothing.
-func TestWhatALaterProgramWroteIsNoDamage(t *testing.T) {
-	for _, engine := range storetest.Engines {
-		t.Run(engine, func(t *testing.T) {
-			config := storetest.Database(t, engine, storetest.NewClock())
-			opened := func(program string) *store.Store {
-				config.Program = program
-				return storetest.Open(t, config)
-			}
-			first := opened("v1.2.0")
-			d := newTenant(t, first)
-			lineage := d.findings(d.project("acme/one"), 2, nil)[0].LineageID
-			if err := first.ExecRaw(t.Context(), `UPDATE lineage SET triaged_by_json = '{"kind":["a","list"]}'`); err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range []struct {
-				program string
-				s       *store.Store
-				want    error
-			}{
-				{"the first, which knows of no other", opened(""), redoubt.ErrDamaged},
-				{"the later one", opened("v1.3.0"), redoubt.ErrDamaged},
-				{"the first, under way", first, redoubt.ErrReplaced},
-				{"the first, come back", opened("v1.2.0"), redoubt.ErrReplaced},
-			} {
-				err := c.s.View(t.Context(), d.id, func(ctx context.Context, tx *store.Tx) error {
-					_, err := tx.Lineages(ctx, []int64{lineage})
-					return err
-				})
-				reads, writes := c.s.Health(t.Context())
-				put := c.s.PutSetting(t.Context(), "x", nil)
-				if errors.Is(c.want, redoubt.ErrDamaged) {
-					fails(t, c.program, err, c.want)
-					fails(t, c.program+": readiness", reads, c.want)
-					fails(t, c.program+": a write", put, c.want)
-					continue
-				}
-				if !errors.Is(err, c.want) || errors.Is(err, redoubt.ErrDamaged) || reads != nil || writes != nil || put != nil {
-					t.Errorf("%s: it reads %v, is %v and %v, and writes %v", c.program, err, reads, writes, put)
-				}
-			}
-		})
-	}
-}
-
 // TestAFaultOfTheProgramIsNoDamage reads more columns than a statement has.
 func TestAFaultOfTheProgramIsNoDamage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

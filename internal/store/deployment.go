@@ -126,7 +126,7 @@ func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redo
 			return err
 		}
 		tx := newTx(q, d, d.CreatedAt, by)
-		s.atClock(tx, d.CreatedAt, d.CreatedAt)
+		tx.clock = s.now
 		tx.audit("deployment.create", subject("deployment", id), nil, deploymentImage{slug, name})
 		if err := tx.addDefaultPolicies(ctx); err != nil {
 			return err
@@ -222,7 +222,7 @@ var tenantTables = []string{
 	"finding_comment_mention", "finding_comment", "exception_request_finding", "exception_request", "notification", "notification_rule", "saved_view_default", "saved_view",
 	"index_checkpoint", "user_role", "user_invitation", "managed_run_log", "managed_run", "managed_plan", "runner",
 	"failed_attempt", "login_request", "oauth_grant", "job_due", "job", "kept_answer", "agent_scan", "scan_account", "rule_version", "dependency", "package_version", "package", "inventory_graph", "inventory_content", "inventory",
-	"advisory_match", "exemption_mark", "triage_event", "change", "change_time", "finding_event", "finding_subject", "finding_snippet", "finding_body", "finding",
+	"advisory_match", "exemption_mark", "triage_event", "change", "finding_event", "finding_subject", "finding_snippet", "finding_body", "finding",
 	"lineage_identity", "lineage", "exception", "vex_refusal", "vex_name", "vex_statement", "vex_document", "policy_rule", "policy", "secret_rule", "rule", "scan", "project_tag", "project_alias", "ticket_finding", "ticket", "ticket_setting", "webhook_delivery", "change_reply", "change_comment", "change_request", "repository", "connection", "project", "token",
 }
 

@@ -48,7 +48,6 @@ type engine struct {
 	list     func(column string, n int, values any) (string, any)
 	classify func(error) error // redoubt.ErrConflict, a redoubt.OutageError, or nil
 	schema   int64             // newest version that this program knows
-	program  string            // its version; see Config
 	stall    *stall            // gives up on a database that does not answer; nil where that cannot be
 
 	dialect database.Dialect

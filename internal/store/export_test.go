@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -27,12 +26,6 @@ func (s *Store) ScanTwo(ctx context.Context, query string) error {
 		}, query)
 	})
 }
-
-// SetReplicaTimes sets how long a replica may be behind, and how long it rests then.
-func SetReplicaTimes(r *Replica, wait, rest time.Duration) { r.wait, r.rest = wait, rest }
-
-// EndReplicaRest has a replica asked again.
-func EndReplicaRest(r *Replica) { r.resting.Store(false) }
 
 // Relation is relation.
 type Relation struct{ Table, Column, Other string }

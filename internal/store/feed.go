@@ -31,9 +31,6 @@ var feedTables = []struct {
 // redoubt.ErrNotFound.
 func (s *Store) Version(ctx context.Context, deploymentID int64) (version int64, err error) {
 	err = s.engine.ask(ctx, func(ctx context.Context) error { return s.version.QueryRowContext(ctx, deploymentID).Scan(&version) })
-	if err == nil {
-		s.seen.see(deploymentID, version, s.now())
-	}
 	return version, err
 }
 
@@ -59,27 +56,15 @@ func (s *Store) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]
 // was there, answers stale = true and hands over nothing: build anew. take
 // may keep the batch. When since is 0, several may come at the same time.
 func (s *Store) Feed(ctx context.Context, deploymentID, since int64, take func(*redoubt.Batch) error) (version int64, stale bool, err error) {
-	return s.feedOf(ctx, deploymentID, since, func(context.Context, *Tx) error { return nil }, take)
-}
-
-// feedOf is Feed of a state that is looked at first: an error ends it before anything is
-// handed over.
-func (s *Store) feedOf(ctx context.Context, deploymentID, since int64, look func(context.Context, *Tx) error, take func(*redoubt.Batch) error) (version int64, stale bool, err error) {
 	if since == 0 {
 		err := s.together(ctx, deploymentID, func(ctx context.Context, all []*Tx) error {
 			version = all[0].Version()
-			if err := look(ctx, all[0]); err != nil {
-				return err
-			}
 			return feedAll(ctx, all, take)
 		})
 		return version, false, err
 	}
 	err = s.viewForIndex(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
 		version = tx.Version()
-		if err := look(ctx, tx); err != nil {
-			return err
-		}
 		if known, err := tx.knows(ctx, since); err != nil || !known || since == version {
 			stale = err == nil && !known
 			return err
@@ -249,9 +234,6 @@ func (s *Store) PruneChanges(ctx context.Context, deploymentID, kept int64) erro
 			return err
 		}
 		if err := tx.write(ctx, `DELETE FROM change WHERE deployment_id = $1 AND version <= $2`, through); err != nil {
-			return err
-		}
-		if err := tx.pruneChangeTimes(ctx, through); err != nil {
 			return err
 		}
 		return tx.write(ctx, `UPDATE deployment SET pruned_version = $2 WHERE id = $1 AND pruned_version < $2`, through)

@@ -43,9 +43,6 @@ type Config struct {
 	// up, at the start too; DefaultTimeout where it is 0. A statement that takes
 	// longer while the server answers others is not given up.
 	Timeout time.Duration
-	// Program is the version of the program. What it cannot read is no damage where
-	// another version came to the database after it. Empty, it takes no part in that.
-	Program string
 	// Clock tells the time; it may stand still or step back.
 	Clock func() time.Time
 	// Logger hears of migrations. It may be nil.
@@ -58,8 +55,6 @@ type Store struct {
 	engine  *engine
 	clock   func() time.Time
 	version *sql.Stmt // see Version
-
-	seen sightings
 
 	wide      sync.Mutex                        // held by the feed that several transactions read
 	committed func(deploymentID, version int64) // see OnCommit
@@ -84,7 +79,6 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.DatabaseURL == "" {
 		warnIfShared(ctx, c.Logger, filepath.Join(c.Dir, FileName))
 	}
-	e.program = c.Program
 	if err := e.ask(ctx, func(ctx context.Context) error { return e.migrate(ctx, c.Logger) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("bring the database up to date: %w", err), e.close())
 	}
@@ -98,16 +92,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store: %w", err), e.close())
 	}
-	// A database that takes no write now is opened all the same: all that is lost is to
-	// tell damage from what a newer program wrote.
-	if err := e.noteProgram(ctx); err != nil {
-		c.Logger.WarnContext(ctx, "the database does not know of this version", "error", err)
-	}
-	s := &Store{engine: e, clock: c.Clock, version: version}
-	if err := s.recallClock(ctx); err != nil {
-		c.Logger.WarnContext(ctx, "it is not known which times were shown before", "error", err)
-	}
-	return s, nil
+	return &Store{engine: e, clock: c.Clock, version: version}, nil
 }
 
 // warnIfShared logs that others on this machine can read a database, as one that was

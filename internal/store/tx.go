@@ -19,8 +19,7 @@ type Tx struct {
 	session    *session
 	deployment redoubt.Deployment
 	now        time.Time
-	clock      time.Time  // see Clock
-	seen       *sightings // nil in migrations, and of no deployment
+	clock      func() time.Time // the store's; nil in migrations
 	actor      redoubt.Actor
 	runID      int64 // see WorkFor
 	changes    changes
@@ -61,10 +60,8 @@ func (s *Store) viewBy(ctx context.Context, by *sql.DB, deploymentID int64, fn f
 		if err != nil {
 			return err
 		}
-		now := s.now()
-		tx := newTx(q, d.Deployment, later(now, d.committedAt), redoubt.Actor{})
+		tx := newTx(q, d.Deployment, later(s.now(), d.committedAt), redoubt.Actor{})
 		tx.before = d.committedAt
-		s.atClock(tx, now, d.committedAt)
 		return fn(announced(ctx), tx)
 	})
 }
@@ -102,26 +99,17 @@ func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor
 		}
 		return tx.finish(ctx)
 	})
-	if err == nil && len(tx.changes) > 0 {
-		s.seen.see(deploymentID, tx.nextVersion(), s.now())
-		if s.committed != nil {
-			s.committed(deploymentID, tx.nextVersion())
-		}
+	if err == nil && len(tx.changes) > 0 && s.committed != nil {
+		s.committed(deploymentID, tx.nextVersion())
 	}
 	return err
 }
 
 // writer begins work on a deployment whose row was locked.
 func (s *Store) writer(q *session, d tenant, by redoubt.Actor) *Tx {
-	now := s.now()
-	tx := newTx(q, d.Deployment, later(now, d.committedAt.Add(time.Microsecond)), by)
-	s.atClock(tx, now, d.committedAt)
+	tx := newTx(q, d.Deployment, later(s.now(), d.committedAt.Add(time.Microsecond)), by)
+	tx.clock = s.now
 	return tx
-}
-
-// atClock tells a transaction that has read its deployment what time it was then.
-func (s *Store) atClock(tx *Tx, now, committed time.Time) {
-	tx.seen, tx.clock = &s.seen, s.seen.clock(now, committed)
 }
 
 func later(a, b time.Time) time.Time {
@@ -242,19 +230,14 @@ func (tx *Tx) finish(ctx context.Context) error {
 	if err := tx.queueHappened(ctx); err != nil {
 		return fmt.Errorf("queue notifications: %w", err)
 	}
-	version := tx.deployment.Version
+	version, at := tx.deployment.Version, tx.commitTime()
 	if len(tx.changes) > 0 {
 		version = tx.nextVersion()
-		if err := tx.writeChanges(ctx, version); err != nil {
+		if err := tx.writeChanges(ctx, version, at); err != nil {
 			return fmt.Errorf("write the change feed: %w", err)
 		}
-		if tx.seen != nil {
-			if err := tx.noteChangeTime(ctx); err != nil {
-				return fmt.Errorf("write when changes came: %w", err)
-			}
-		}
 	}
-	err := tx.write(ctx, `UPDATE deployment SET version = $2, committed_at = $3 WHERE id = $1`, version, tx.now)
+	err := tx.write(ctx, `UPDATE deployment SET version = $2, committed_at = $3 WHERE id = $1`, version, at)
 	return err
 }
 
@@ -271,12 +254,13 @@ func inBatches[T any](list []T, write func([]T) error) error {
 	return nil
 }
 
-func (tx *Tx) writeChanges(ctx context.Context, version int64) error {
+// writeChanges adds the rows of the feed.
+func (tx *Tx) writeChanges(ctx context.Context, version int64, at time.Time) error {
 	return inBatches(tx.changes.runs(), func(runs []changeRun) error {
 		rows := make([][]any, len(runs))
 		for i, run := range runs {
-			rows[i] = []any{version, run.kind, run.id, run.more, run.deleted}
+			rows[i] = []any{version, run.kind, run.id, run.more, run.deleted, at}
 		}
-		return tx.insert(ctx, "change (deployment_id, version, kind, id, more, deleted)", rows, "")
+		return tx.insert(ctx, "change (deployment_id, version, kind, id, more, deleted, at)", rows, "")
 	})
 }

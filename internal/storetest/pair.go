@@ -59,40 +59,11 @@ func (p *Pair) Database() store.Config {
 	return store.Config{DatabaseURL: "postgres://redoubt@/redoubt?host=" + url.QueryEscape(p.primary.dir+","+p.standby.dir) + "&target_session_attrs=read-write", Clock: NewClock().Now}
 }
 
-// Standby is how the standby alone is reached, which is read until it is promoted.
-func (p *Pair) Standby() store.Config {
-	return store.Config{DatabaseURL: p.standby.url("redoubt"), Clock: NewClock().Now}
-}
-
 // LosePrimary ends the primary at once, for good, as a machine does that burns.
 func (p *Pair) LosePrimary() {
 	p.t.Helper()
 	p.must(p.primary.server.Process.Signal(syscall.SIGQUIT))
 	<-p.primary.ended
-}
-
-// LoseStandby ends the standby at once, for good. The primary goes on without it.
-func (p *Pair) LoseStandby() {
-	p.t.Helper()
-	p.must(p.primary.exec(`ALTER SYSTEM SET synchronous_standby_names = ''`))
-	p.must(p.primary.exec(`SELECT pg_reload_conf()`))
-	p.waits("the primary needs no standby", p.primary, `SELECT current_setting('synchronous_standby_names') = ''`)
-	p.must(p.standby.server.Process.Signal(syscall.SIGQUIT))
-	<-p.standby.ended
-}
-
-// HoldStandby has the standby replay nothing, until it is let go on.
-func (p *Pair) HoldStandby() (goOn func()) {
-	p.t.Helper()
-	p.must(p.standby.exec(`SELECT pg_wal_replay_pause()`))
-	p.waits("the standby replays nothing", p.standby, `SELECT pg_get_wal_replay_pause_state() = 'paused'`)
-	return func() { p.must(p.standby.exec(`SELECT pg_wal_replay_resume()`)) }
-}
-
-// CutStandby ends all that is under way on the standby.
-func (p *Pair) CutStandby() {
-	p.t.Helper()
-	p.must(p.standby.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'redoubt'`))
 }
 
 // Promote has the standby lead.

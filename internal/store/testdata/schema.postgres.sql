@@ -123,6 +123,7 @@ change.kind smallint NOT NULL
 change.id bigint NOT NULL
 change.deleted smallint NOT NULL
 change.more bigint NOT NULL DEFAULT 0
+change.at bigint
 CREATE UNIQUE INDEX change_pkey ON public.change USING btree (deployment_id, version, kind, id)
 change PRIMARY KEY (deployment_id, version, kind, id)
 change_comment.deployment_id bigint NOT NULL
@@ -169,11 +170,6 @@ CREATE INDEX change_request_head ON public.change_request USING btree (deploymen
 CREATE UNIQUE INDEX change_request_pkey ON public.change_request USING btree (deployment_id, repository_id, number)
 change_request FOREIGN KEY (deployment_id) REFERENCES deployment(id)
 change_request PRIMARY KEY (deployment_id, repository_id, number)
-change_time.deployment_id bigint NOT NULL
-change_time.at bigint NOT NULL
-change_time.version bigint NOT NULL
-CREATE UNIQUE INDEX change_time_pkey ON public.change_time USING btree (deployment_id, at)
-change_time PRIMARY KEY (deployment_id, at)
 connection.deployment_id bigint NOT NULL
 connection.id bigint NOT NULL
 connection.kind smallint NOT NULL

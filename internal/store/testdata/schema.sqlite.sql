@@ -126,7 +126,7 @@ CREATE TABLE change (
     kind          SMALLINT NOT NULL,
     id            BIGINT   NOT NULL,
     deleted       SMALLINT NOT NULL,
-    more          BIGINT   NOT NULL DEFAULT 0, -- how many ids behind id are meant too
+    more          BIGINT   NOT NULL DEFAULT 0, at BIGINT, -- how many ids behind id are meant too
     PRIMARY KEY (deployment_id, version, kind, id)
 );
 CREATE TABLE change_comment (
@@ -173,12 +173,6 @@ CREATE TABLE change_request (
     PRIMARY KEY (deployment_id, repository_id, number)
 );
 CREATE INDEX change_request_head ON change_request (deployment_id, repository_id, head_commit);
-CREATE TABLE change_time (
-    deployment_id BIGINT NOT NULL,
-    at            BIGINT NOT NULL,
-    version       BIGINT NOT NULL, -- before the commit; -1: commits until then have no times
-    PRIMARY KEY (deployment_id, at)
-);
 CREATE TABLE connection (
     deployment_id  BIGINT   NOT NULL REFERENCES deployment (id),
     id             BIGINT   NOT NULL,
