@@ -30,5 +30,8 @@ func (tx *Tx) VersionAt(ctx context.Context, t time.Time) (int64, error) {
 // commitTime returns the clock at the end of the transaction, which is never earlier than
 // Now. Rows of the feed get it: readers may have listed findings while the transaction ran.
 func (tx *Tx) commitTime() time.Time {
+	if tx.clock == nil {
+		return tx.now
+	}
 	return later(tx.clock(), tx.now)
 }

@@ -19,7 +19,7 @@ type Tx struct {
 	session    *session
 	deployment redoubt.Deployment
 	now        time.Time
-	clock      func() time.Time // the store's; nil in migrations
+	clock      func() time.Time // the store's; nil where the feed gets no row
 	actor      redoubt.Actor
 	runID      int64 // see WorkFor
 	changes    changes
