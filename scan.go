@@ -99,6 +99,7 @@ type Scan struct {
 	Status      ScanStatus // as stored; see StatusAt
 	Outcome     ScanOutcome
 	Counts      FindingCounts
+	Muted       int           // findings that it reports muted in the code, which Counts leaves out
 	TotalTime   time.Duration // of the scanner; negative when unknown
 	Digest      Digest        // of the upload's bytes, by which it is known again; zero once that is forgotten
 	Error       string        // why it failed, for people

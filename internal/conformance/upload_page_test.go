@@ -154,8 +154,14 @@ func TestUploadOnThePageIsAnImport(t *testing.T) {
 			}
 		}
 		again := u.post(t, bytes.NewReader(body), contentType)
-		if text := u.taken(t, again); !strings.Contains(text, "Exactly this was uploaded before") {
-			t.Errorf("a second upload says %s", text)
+		u.taken(t, again)
+		key = regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(again.Header().Get("Location"))[1]
+		err = s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+			told, _, err = s.server.UploadTaken(ctx, tx, key)
+			return err
+		})
+		if err != nil || told.Imports[0].Unchanged != 2 || told.Imports[0].New != 0 {
+			t.Errorf("a second upload: %+v, %v", told.Imports, err)
 		}
 	})
 }

@@ -64,6 +64,23 @@ func (p *evals) given() *policy.EffectivePolicy {
 	return &of
 }
 
+// evalGate judges what came before.
+type evalGate struct {
+	tx    *store.Tx
+	given *policy.EffectivePolicy
+	judge **policy.Judge
+}
+
+func (g evalGate) Judged(_ context.Context, _ redoubt.Project, ref string) (rules []string, products []redoubt.IssueType, err error) {
+	rules, products = g.given.Judged(ref)
+	return rules, products, nil
+}
+
+func (g evalGate) Judge(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (err error) {
+	*g.judge, err = edge.Judge(ctx, g.tx, g.given, project, scan, seen)
+	return err
+}
+
 // scan applies the report and asks the gate.
 func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 	t.Helper()
@@ -79,7 +96,7 @@ func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 				return err
 			},
 		}
-		summary, known, err := ingest.Identical(ctx, tx, upload)
+		summary, known, err := ingest.Identical(ctx, tx, evalGate{tx, p.given(), &judge}, upload)
 		if err == nil && !known {
 			summary, err = ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, upload)
 		}

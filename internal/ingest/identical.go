@@ -17,14 +17,24 @@ type IdenticalStore interface {
 	// ScanOfUpload returns the newest applied scan of a ref whose upload had the digest, or
 	// redoubt.ErrNotFound.
 	ScanOfUpload(ctx context.Context, projectID int64, ref string, digest redoubt.Digest) (redoubt.Scan, error)
+	// UnresolvedOf reads the unresolved findings of (project, ref, source) that are of some
+	// rules, or of some products.
+	UnresolvedOf(ctx context.Context, projectID int64, ref, source string, rules []string, products []redoubt.IssueType) ([]redoubt.Finding, error)
+}
+
+// IdenticalGate judges an upload that came before.
+type IdenticalGate interface {
+	// Judged lists of which rules and products Judge is to see the findings.
+	Judged(ctx context.Context, project redoubt.Project, ref string) (rules []string, products []redoubt.IssueType, err error)
+	Judge(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []Sighting) error
 }
 
 // Identical takes in an upload without its report, where Upload.Digest says that it is
 // the one by which the newest applied scan of its project, ref and source was made. No
-// finding changes: a scan is recorded that reports what that one did, and Upload.Before
+// finding changes: a scan is recorded that reports what that one did, and the gate
 // judges it by the policies of now. Where that does not hold it reports false and has
 // written nothing: the report has to be read, for Apply.
-func Identical(ctx context.Context, s IdenticalStore, u Upload) (sum Summary, ok bool, err error) {
+func Identical(ctx context.Context, s IdenticalStore, gate IdenticalGate, u Upload) (sum Summary, ok bool, err error) {
 	u.Report = &redoubt.Report{Tool: "unread"}
 	if u.Digest == (redoubt.Digest{}) || u.check(s.Now()) != nil {
 		return sum, false, nil // what is wrong is said once it is read
@@ -45,18 +55,16 @@ func Identical(ctx context.Context, s IdenticalStore, u Upload) (sum Summary, ok
 	if err != nil {
 		return sum, false, ignoreNotFound(err)
 	}
-	seen, muted, err := stillOpen(ctx, s, scan, account.Reported)
-	if err != nil || len(seen) != len(account.Reported) {
-		return sum, false, err // somebody removed some of them, and the report has them
+	seen, err := judgedOf(ctx, s, gate, project, scan, account.Reported)
+	if err != nil {
+		return sum, false, err
 	}
-	if u.Before != nil {
-		if err := u.Before(ctx, project, scan, seen); err != nil {
-			return sum, false, err
-		}
+	if err := gate.Judge(ctx, project, scan, seen); err != nil {
+		return sum, false, err
 	}
 	sum = Summary{
 		ProjectID: project.ID, Project: project.Name, Ref: scan.Ref, Source: scan.Source, Outcome: scan.Outcome,
-		Repeat: true, Unchanged: len(seen) + muted, Counts: scan.Counts,
+		Repeat: true, Unchanged: scan.Counts.Total() + scan.Muted, Counts: scan.Counts,
 	}
 	err = recordIdentical(ctx, s, &u, scan, account, &sum)
 	return sum, err == nil, err
@@ -95,24 +103,20 @@ func (u *Upload) scanAgain(before redoubt.Scan, s Store) redoubt.Scan {
 	return scan
 }
 
-// stillOpen reads those of findings that are unresolved on the scan's ref, as a report would
-// have them, and counts what is muted in the code there, as a full one tells.
-func stillOpen(ctx context.Context, s Store, scan redoubt.Scan, ids []int64) (seen []Sighting, muted int, err error) {
-	rows, err := s.Findings(ctx, scan.ProjectID, scan.Ref, scan.Source)
-	if err != nil {
-		return nil, 0, err
+// judgedOf reads those of the findings with the ids that the gate sees.
+func judgedOf(ctx context.Context, s IdenticalStore, gate IdenticalGate, project redoubt.Project, scan redoubt.Scan, ids []int64) (seen []Sighting, err error) {
+	rules, products, err := gate.Judged(ctx, project, scan.Ref)
+	if err != nil || len(rules)+len(products) == 0 {
+		return nil, err
 	}
+	rows, err := s.UnresolvedOf(ctx, project.ID, scan.Ref, scan.Source, rules, products)
 	result := &redoubt.Result{} // what the gate asks beside the rows, it reads itself
-	seen = make([]Sighting, 0, len(ids))
 	for i := range rows {
-		switch _, reported := slices.BinarySearch(ids, rows[i].ID); {
-		case rows[i].State == redoubt.Muted && scan.Full:
-			muted++
-		case reported && rows[i].State == redoubt.Unresolved:
+		if _, reported := slices.BinarySearch(ids, rows[i].ID); reported {
 			seen = append(seen, Sighting{Result: result, Finding: rows[i]})
 		}
 	}
-	return seen, muted, nil
+	return seen, err
 }
 
 func recordIdentical(ctx context.Context, s Store, u *Upload, scan redoubt.Scan, account redoubt.ScanAccount, sum *Summary) error {

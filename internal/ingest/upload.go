@@ -79,6 +79,7 @@ func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) redo
 		StartedAt: started, CompletedAt: now, TotalTime: r.TotalTime,
 		Products: products(r, sightings), Status: redoubt.ScanCompleted, Counts: countSightings(sightings),
 	}
+	scan.Muted = len(sightings) - scan.Counts.Total()
 	if end := started.Add(r.TotalTime); known && r.TotalTime >= 0 && end.Before(now) && (r.TotalTime > 0 || !u.At.IsZero()) {
 		scan.CompletedAt = end
 	}

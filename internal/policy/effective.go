@@ -100,6 +100,22 @@ func (e *EffectivePolicy) count(rule string, of redoubt.Policy, mode redoubt.Pol
 // for a rule that they do not serve.
 func (e EffectivePolicy) Stance(rule string) redoubt.Stance { return e.stances[rule] }
 
+// Judged lists what may fail a build on a ref, or be noted: findings of rules in mode block,
+// and all of products that conditions are about.
+func (e EffectivePolicy) Judged(ref string) (rules []string, products []redoubt.IssueType) {
+	for name, stance := range e.On(ref).stances {
+		if stance.Mode == redoubt.ModeBlock {
+			rules = append(rules, name)
+		}
+	}
+	for _, product := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+		if e.conditional(product) {
+			products = append(products, product)
+		}
+	}
+	return rules, products
+}
+
 // PolicyIDs lists the policies.
 func (e EffectivePolicy) PolicyIDs() []int64 {
 	ids := make([]int64, len(e.Policies))

@@ -33,6 +33,22 @@ func (g *importGate) look(ctx context.Context, project redoubt.Project, scan red
 		}
 		g.given = &given
 	}
+	return g.Judge(ctx, project, scan, seen)
+}
+
+// Judged implements ingest.IdenticalGate.
+func (g *importGate) Judged(ctx context.Context, project redoubt.Project, ref string) (rules []string, products []redoubt.IssueType, err error) {
+	given, err := policy.LoadEffectivePolicy(ctx, g.tx, project)
+	if err != nil {
+		return nil, nil, err
+	}
+	g.given = &given
+	rules, products = given.Judged(ref)
+	return rules, products, nil
+}
+
+// Judge implements ingest.IdenticalGate.
+func (g *importGate) Judge(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) error {
 	judge, err := edge.Judge(ctx, g.tx, g.given, project, scan, seen)
 	g.judges = append(g.judges, judge)
 	return err

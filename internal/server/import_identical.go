@@ -25,8 +25,17 @@ const maxWaiting = 64 << 20
 // waitingFile is the first file of an upload, which is not read yet: where it stays the
 // only one, it may have come before.
 type waitingFile struct {
-	name  string
-	bytes []byte
+	name   string
+	pieces [][]byte
+}
+
+// reader reads all that came.
+func (w *waitingFile) reader() io.Reader {
+	readers := make([]io.Reader, len(w.pieces))
+	for i, piece := range w.pieces {
+		readers[i] = bytes.NewReader(piece)
+	}
+	return io.MultiReader(readers...)
 }
 
 // wait takes the first file of an upload in without reading it, and reports whether it
@@ -35,23 +44,26 @@ func (f *importFiles) wait(body io.Reader, name string) (io.Reader, bool) {
 	if f.read > 0 || f.waiting != nil || len(f.unread) > 0 || f.in.Whole {
 		return body, false
 	}
-	var kept bytes.Buffer
-	for size := 256 << 10; kept.Len() < maxWaiting; size = kept.Len() {
-		if !f.may(size) {
-			break
+	w := &waitingFile{name: name}
+	for size, length := 256<<10, 0; length < maxWaiting && f.may(size); size = min(length, 4<<20) {
+		piece, err := make([]byte, size), error(nil)
+		n := 0
+		for n < size && err == nil {
+			var more int
+			more, err = body.Read(piece[n:])
+			n += more
 		}
-		n, err := io.CopyN(&kept, body, int64(size))
+		w.pieces = append(w.pieces, piece[:n])
+		length += n
 		switch {
-		case errors.Is(err, io.EOF):
-			f.waiting = &waitingFile{name, kept.Bytes()}
+		case err == io.EOF: //nolint:errorlint // a body that was cut off wraps it, or is io.ErrUnexpectedEOF
+			f.waiting = w
 			return nil, true
 		case err != nil:
-			return io.MultiReader(&kept, brokenBody{err}), false
-		case n == 0:
-			return body, false
+			return io.MultiReader(w.reader(), brokenBody{err}), false
 		}
 	}
-	return io.MultiReader(&kept, body), false
+	return io.MultiReader(w.reader(), body), false
 }
 
 // brokenBody is a body that broke off.
@@ -67,7 +79,7 @@ func (f *importFiles) readWaiting() error {
 		return nil
 	}
 	f.waiting = nil
-	return f.readFile(bytes.NewReader(w.bytes), w.name)
+	return f.readFile(w.reader(), w.name)
 }
 
 // readToEnd reads the file that waits and is the only one.
@@ -96,9 +108,12 @@ func (f *importFiles) digest(decides bool) (d redoubt.Digest, err error) {
 		return d, err
 	}
 	sum := sha256.New()
-	for _, part := range [][]byte{[]byte(f.call.server.Version), options, flags, []byte(f.projectURL), f.rules, f.waiting.bytes} {
+	for _, part := range [][]byte{[]byte(f.call.server.Version), options, flags, []byte(f.projectURL), f.rules} {
 		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		sum.Write(part)
+	}
+	for _, piece := range f.waiting.pieces {
+		sum.Write(piece)
 	}
 	copy(d[:], sum.Sum(nil))
 	return d, nil
@@ -130,9 +145,8 @@ func (c *call) takeIdentical(ctx context.Context, upload ingest.Upload, files *i
 			return nil, err
 		}
 		upload.Globs = c.caller.Globs()
-		gate := importGate{tx: c.tx}
-		upload.Before = gate.look
-		summary, identical, err := ingest.Identical(ctx, c.tx, upload)
+		gate := &importGate{tx: c.tx}
+		summary, identical, err := ingest.Identical(ctx, c.tx, gate, upload)
 		if err != nil {
 			return nil, err
 		}

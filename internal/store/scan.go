@@ -12,12 +12,12 @@ import (
 )
 
 const scanColumns = `id, project_id, ref, commit_hash, source, started_at, completed_at, exit_code, is_full, products, status, outcome,
-	code, secrets, supply_chain, total_micros, digest, error, unread_json, run_id`
+	code, secrets, supply_chain, total_micros, digest, error, unread_json, muted, run_id`
 
 func scanScan(r row) (s redoubt.Scan, err error) {
 	var exit, total sql.NullInt64
 	err = r.Scan(&s.ID, &s.ProjectID, &s.Ref, &s.Commit, &s.Source, instant(&s.StartedAt), instant(&s.CompletedAt), &exit, &s.Full,
-		&s.Products, &s.Status, &s.Outcome, &s.Counts.Code, &s.Counts.Secrets, &s.Counts.SupplyChain, &total, digest(&s.Digest), &s.Error, decoded(&s.Unread), &s.RunID)
+		&s.Products, &s.Status, &s.Outcome, &s.Counts.Code, &s.Counts.Secrets, &s.Counts.SupplyChain, &total, digest(&s.Digest), &s.Error, decoded(&s.Unread), &s.Muted, &s.RunID)
 	s.ExitCode, s.TotalTime = int(exit.Int64), -1
 	if total.Valid {
 		s.TotalTime = time.Duration(total.Int64) * time.Microsecond
@@ -36,7 +36,7 @@ func scanRow(s redoubt.Scan) []any {
 	}
 	return []any{
 		s.ID, s.ProjectID, s.Ref, s.Commit, s.Source, s.StartedAt, s.CompletedAt, exit, s.Full, s.Products, s.Status, s.Outcome,
-		s.Counts.Code, s.Counts.Secrets, s.Counts.SupplyChain, total, s.Digest, s.Error, encoded(append([]string{}, s.Unread...)), s.RunID,
+		s.Counts.Code, s.Counts.Secrets, s.Counts.SupplyChain, total, s.Digest, s.Error, encoded(append([]string{}, s.Unread...)), s.Muted, s.RunID,
 	}
 }
 
@@ -99,7 +99,7 @@ func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
 	changed := slices.Concat([]any{s.ID}, row[6:8], row[9:len(row)-1], []any{tx.appliedAt(s)})
 	err = tx.write(ctx, `
 		UPDATE scan SET completed_at = $3, exit_code = $4, products = $5, status = $6, outcome = $7,
-			code = $8, secrets = $9, supply_chain = $10, total_micros = $11, digest = $12, error = $13, unread_json = $14, applied_at = $15
+			code = $8, secrets = $9, supply_chain = $10, total_micros = $11, digest = $12, error = $13, unread_json = $14, muted = $15, applied_at = $16
 		WHERE deployment_id = $1 AND id = $2`, changed...)
 	if err != nil {
 		return err

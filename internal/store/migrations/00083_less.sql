@@ -7,5 +7,6 @@
 ALTER TABLE change ADD COLUMN at BIGINT; -- null: not known, of commits before this schema
 DROP TABLE change_time;
 DROP TABLE report_memo;
+ALTER TABLE scan ADD COLUMN muted INTEGER NOT NULL DEFAULT 0; -- in the code; the other counts leave them out
 CREATE INDEX scan_upload ON scan (deployment_id, project_id, ref, digest);
 DELETE FROM setting WHERE name IN ('programs', 'clock shown');

@@ -819,6 +819,7 @@ scan.error text NOT NULL
 scan.unread_json text NOT NULL DEFAULT '[]'::text
 scan.applied_at bigint NOT NULL DEFAULT 0
 scan.run_id bigint NOT NULL DEFAULT 0
+scan.muted integer NOT NULL DEFAULT 0
 CREATE INDEX scan_project ON public.scan USING btree (deployment_id, project_id, started_at, id)
 CREATE INDEX scan_started ON public.scan USING btree (deployment_id, started_at, id)
 CREATE INDEX scan_stream ON public.scan USING btree (deployment_id, project_id, ref, source, outcome, applied_at)

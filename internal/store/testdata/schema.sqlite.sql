@@ -836,7 +836,7 @@ CREATE TABLE scan (
     unread_json   TEXT     NOT NULL DEFAULT '[]', -- lockfiles that the scanner could not read
     -- the commit's clock, rising; of scans before this column their id, which is less; 0 when not applied
     applied_at    BIGINT   NOT NULL DEFAULT 0,
-    run_id        BIGINT   NOT NULL DEFAULT 0,    -- 0: of none, or from before this was kept
+    run_id        BIGINT   NOT NULL DEFAULT 0, muted INTEGER NOT NULL DEFAULT 0,    -- 0: of none, or from before this was kept
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX scan_project ON scan (deployment_id, project_id, started_at, id);
