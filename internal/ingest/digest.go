@@ -3,7 +3,6 @@ package ingest
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -88,12 +87,4 @@ func (d *digester) dependency(v *redoubt.Vulnerable) {
 	if v.Unrated {
 		d.str("unrated")
 	}
-}
-
-// unixMicro is a time in microseconds since 1970; 0 is none.
-func unixMicro(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
 }

@@ -36,7 +36,6 @@ type semgrep struct {
 	sources  *sources          // nil: there is no checkout
 	formulas map[string]string // of rules by name
 	matches  []semgrepMatch
-	quick    semgrepResult // that was parsed last
 }
 
 func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
@@ -74,7 +73,7 @@ func (s *semgrep) member(name string) error {
 		return err
 	case "results":
 		s.results = true
-		return s.quickArray(name, s.parse, s.takeQuick, s.result)
+		return s.array(name, s.result)
 	case "errors":
 		return s.array(name, s.failure)
 	case "paths":

@@ -57,14 +57,6 @@ func (s *semgrep) result(item string) error {
 	return nil
 }
 
-// takeQuick takes the result that was parsed of so many bytes.
-func (s *semgrep) takeQuick(item string, size int) error {
-	s.in.build(sizeOf(&s.quick))
-	s.in.build(size)
-	s.take(item, &s.quick, "")
-	return nil
-}
-
 // take makes a result of one that was read, or refuses it.
 func (s *semgrep) take(item string, m *semgrepResult, misfit string) {
 	if m.CheckID.Name() == "" || m.Extra == nil {

@@ -14,12 +14,8 @@ import (
 // walker goes through a JSON document item by item, so that only one item is
 // in memory at a time.
 type walker struct {
-	dec   *json.Decoder
-	in    *input
-	base  int64 // where in the file the decoder's input begins
-	quick bool  // a list was read without the decoder, which goes on behind it
-	index int   // of the element that is taken
-	at    int64 // where in the file it ends, of one that was read without the decoder
+	dec *json.Decoder
+	in  *input
 }
 
 func (in *input) walker() *walker {
@@ -35,7 +31,7 @@ func (w *walker) fault(where string, err error) error {
 }
 
 // offset is how far the decoder came in the file, in bytes.
-func (w *walker) offset() int64 { return w.base + w.dec.InputOffset() }
+func (w *walker) offset() int64 { return w.dec.InputOffset() }
 
 // token reads the next token within the limit of an item.
 func (w *walker) token(where string) (json.Token, error) {
@@ -70,17 +66,12 @@ func (w *walker) array(where string, element func(item string) error) error {
 	if err != nil || !some {
 		return err
 	}
-	return w.elements(where, 0, element)
-}
-
-// elements is array from the i-th element on.
-func (w *walker) elements(where string, i int, element func(item string) error) error {
+	i := 0
 	return w.rest(where, func() error {
 		if i >= w.in.limits.Items {
 			return w.fault(where, tooMany(where, w.in.limits.Items))
 		}
 		item := where + "[" + strconv.Itoa(i) + "]"
-		w.index = i
 		i++
 		if full := w.in.room.err; full != nil {
 			return w.fault(item, full)
