@@ -25,6 +25,10 @@ func testIdentical(t *testing.T, w *world) {
 		}
 		return got
 	}
+	const linked = "project=acme/identical-linked&ref=main&repo_url=https://git.example/acme/identical"
+	outcome("with an address", "applied", linked, a)
+	outcome("with the same address", "repeat", linked, a)
+	outcome("with another address", "applied", linked+"2", a)
 	outcome("the first", "applied", query, a)
 	rows := w.allCode(t)
 	again := outcome("the same bytes", "repeat", query, a)

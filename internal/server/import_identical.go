@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -108,7 +109,7 @@ func (f *importFiles) digest(decides bool) (d redoubt.Digest, err error) {
 		return d, err
 	}
 	sum := sha256.New()
-	for _, part := range [][]byte{[]byte(f.call.server.Version), options, flags, []byte(f.projectURL), f.rules} {
+	for _, part := range [][]byte{[]byte(f.call.server.Version), options, flags, []byte(cmp.Or(in.RepoURL, f.projectURL)), f.rules} {
 		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		sum.Write(part)
 	}

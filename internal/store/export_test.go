@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/redoubt/redoubt"
@@ -138,4 +139,17 @@ func Identities(ctx context.Context, tx *Tx) ([]string, error) {
 		err := r.Scan(&project, &kind, &hash, &lineage)
 		return fmt.Sprint(project, " ", kind, " ", string(hash), " ", lineage), err
 	}, `SELECT project_id, kind, hash, lineage_id FROM lineage_identity WHERE deployment_id = $1`)
+}
+
+// MakeBaseline makes a database of the baseline, without the migrations after it.
+func MakeBaseline(ctx context.Context, c Config) error {
+	e, err := openEngine(ctx, c)
+	if err != nil {
+		return err
+	}
+	provider, err := e.migrator()
+	if err == nil {
+		_, err = provider.UpTo(ctx, baseline)
+	}
+	return errors.Join(err, e.close())
 }

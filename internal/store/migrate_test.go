@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -94,6 +96,30 @@ func TestAnOlderSchemaIsRefused(t *testing.T) {
 				t.Fatalf("a schema from before the baseline opens with %v", err)
 			}
 			same(t, "the schema", lines(t, s, dumps[engine]), before)
+		})
+	}
+}
+
+// TestADatabaseOfTheBaselineIsUpgraded opens a database of the baseline with a row of each
+// table that later migrations change.
+func TestADatabaseOfTheBaselineIsUpgraded(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			config := storetest.Database(t, engine, storetest.NewClock())
+			if err := store.MakeBaseline(t.Context(), config); err != nil {
+				t.Fatal(err)
+			}
+			s := storetest.Open(t, config)
+			want, err := os.ReadFile(filepath.Join("testdata", "schema."+engine+".sql"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "the schema", strings.Join(lines(t, s, dumps[engine]), "\n")+"\n", string(want))
+			d := newTenant(t, s)
+			d.findings(d.project("acme/payments"), 2, nil)
+			if faults, _ := checked(t, s, d); faults != "" {
+				t.Error(faults)
+			}
 		})
 	}
 }
