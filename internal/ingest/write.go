@@ -11,7 +11,6 @@ import (
 // write stores the changes and sums them up.
 func (a *application) write(ctx context.Context, c Changes) error {
 	part := &portion{a.project.ID, a.sum, c}
-	a.s.Ahead(ctx, func(ctx context.Context) { _, _ = a.s.Project(ctx, a.project.ID) }) // as ScanApplied does
 	if err := writeAll(ctx, a.s, a.exemptions, []*portion{part}); err != nil {
 		return err
 	}
@@ -115,16 +114,10 @@ func unlessEmpty[T any](ctx context.Context, list []T, store func(context.Contex
 
 // number gives new findings and lineages their ids.
 func number(ctx context.Context, s Store, parts []*portion) (err error) {
-	var added, started, events int
+	var added, started int
 	for _, p := range parts {
-		added, started, events = added+len(p.Added), started+len(p.Lineages), events+len(p.Events)+len(p.Precedents)
+		added, started = added+len(p.Added), started+len(p.Lineages)
 	}
-	s.Ahead(ctx, func(ctx context.Context) {
-		_, _ = s.NewLineageIDs(ctx, started)
-		_ = s.UpdateFindings(ctx, gather(parts, updated))
-		_ = s.PartTickets(ctx, gather(parts, (*portion).copies))
-		_ = s.AddEvents(ctx, make([]redoubt.FindingEvent, events))
-	})
 	var lineages, ids []int64
 	if added > 0 {
 		if ids, err = s.NewFindingIDs(ctx, added); err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
-	"github.com/redoubt/redoubt/internal/store"
 )
 
 // maxFiles and maxField bound a form: its files, and the bytes of one field.
@@ -69,11 +68,7 @@ func (f *importFiles) begin(ctx context.Context) error {
 	}
 	f.begun = true
 	c := f.call
-	reads := func(ctx context.Context, tx *store.Tx) {
-		_, _ = tx.RuleTexts(ctx)
-		_, _ = ingest.KnownSecretRules(ctx, tx)
-	}
-	return c.view(store.Announce(ctx, reads), func(ctx context.Context) error {
+	return c.view(ctx, func(ctx context.Context) error {
 		texts, err := c.tx.RuleTexts(ctx)
 		if err != nil {
 			return err

@@ -72,13 +72,8 @@ type candidateRead struct {
 	args  []any
 }
 
-// readCandidates makes reads in one round trip, and returns what they find, each once.
+// readCandidates makes reads, and returns what they find, each once.
 func (tx *Tx) readCandidates(ctx context.Context, reads []candidateRead) ([]int64, error) {
-	tx.Ahead(ctx, func(ctx context.Context) {
-		for _, r := range reads {
-			_, _ = many(ctx, tx, scalar[int64], r.query, r.args...) // an error is told below
-		}
-	})
 	found := map[int64]bool{}
 	for _, r := range reads {
 		ids, err := many(ctx, tx, scalar[int64], r.query, r.args...)
@@ -107,7 +102,7 @@ func (w *where) within(columns [2]string, scope redoubt.ExemptionScope) {
 // unknown ones are not in the answer.
 func (tx *Tx) ExemptionCases(ctx context.Context, ids []int64) ([]redoubt.ExemptionCase, error) {
 	cases, err := tx.exemptionProjects(ctx, ids)
-	if err != nil && !readsAhead(ctx) {
+	if err != nil {
 		return nil, err
 	}
 	at := make(map[int64]*redoubt.ExemptionCase, len(cases))
@@ -126,7 +121,7 @@ func (tx *Tx) ExemptionCases(ctx context.Context, ids []int64) ([]redoubt.Exempt
 		if lockfile != "" && lockfile != path {
 			o.Paths = append(o.Paths, lockfile)
 		}
-		if c := at[lineage]; c != nil { // where reads are announced it may not be known yet
+		if c := at[lineage]; c != nil {
 			c.Occurrences = append(c.Occurrences, o)
 		}
 		if s.vulnerability != "" || s.group != 0 {

@@ -17,7 +17,6 @@ type FindingHistory struct {
 
 // AddEvents appends to the histories of findings, at the transaction's time.
 func (tx *Tx) AddEvents(ctx context.Context, events []redoubt.FindingEvent) error {
-	tx.session.reserve(ctx, seqFindingEvent, len(events))
 	ids, err := tx.newIDs(ctx, seqFindingEvent, len(events))
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ func scanProject(r row) (p redoubt.Project, err error) {
 // with their tags. The condition starts with AND or is an ORDER BY.
 func (tx *Tx) projectsWhere(ctx context.Context, condition string, args ...any) ([]redoubt.Project, error) {
 	projects, err := many(ctx, tx, scanProject, `SELECT `+projectColumns+` FROM project WHERE deployment_id = $1 `+condition, args...)
-	if err != nil || len(projects) == 0 && !readsAhead(ctx) {
+	if err != nil || len(projects) == 0 {
 		return projects, err
 	}
 	at := make(map[int64]int, len(projects))
@@ -157,11 +157,7 @@ func (tx *Tx) CreateProjectWithin(ctx context.Context, globs redoubt.ProjectGlob
 			return p, err
 		}
 	}
-	p, err := tx.addProject(ctx, globs, p)
-	if err == nil {
-		err = nameTaken(p.Name, tx.session.settle(ctx))
-	}
-	return p, err
+	return tx.addProject(ctx, globs, p)
 }
 
 func (tx *Tx) addProject(ctx context.Context, globs redoubt.ProjectGlobs, p redoubt.Project) (_ redoubt.Project, err error) {
@@ -264,9 +260,6 @@ func (tx *Tx) saveProject(ctx context.Context, globs redoubt.ProjectGlobs, befor
 		UPDATE project SET name = $3, url = $4, default_branch = $5, primary_branch = $6, visibility = $7, managed_diff = $8, managed_full = $9, repo_id = $10, bound_repo_id = $11
 		WHERE deployment_id = $1 AND id = $2`, after.ID, after.Name, after.URL, after.DefaultBranch, after.PrimaryBranch,
 		after.Visibility, after.ManagedScan.Diff, after.ManagedScan.Full, after.RepoID, after.BoundRepoID)
-	if err == nil && after.Name != before.Name {
-		err = tx.session.settle(ctx)
-	}
 	if err != nil {
 		return before, nameTaken(after.Name, err)
 	}

@@ -146,7 +146,7 @@ func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit s
 
 	err = each(ctx, tx, func(r row) error { return r.Scan(&s.LastScanID, digest(&s.LastDigest)) },
 		`SELECT id, digest`+applied+`ORDER BY applied_at DESC, id DESC LIMIT 1`, stream...)
-	if err != nil || s.LastScanID == 0 && !readsAhead(ctx) {
+	if err != nil || s.LastScanID == 0 {
 		return s, err
 	}
 	err = each(ctx, tx, func(r row) error { return r.Scan(instant(&s.LastFullStart), instant(&s.LastDiffStart), &s.Complete) },

@@ -36,9 +36,6 @@ func (tx *Tx) PutScanGate(ctx context.Context, scanID int64, gate *redoubt.ScanG
 	return tx.queueTellingOf(ctx, scanID)
 }
 
-// ExpectScanGate announces, within Ahead, what PutScanGate reads first.
-func (tx *Tx) ExpectScanGate(ctx context.Context) { _, _ = tx.hostHears(ctx) }
-
 // ScanAccount returns what a scan says of itself. A scan that has not ended, or
 // ended before accounts were kept, is redoubt.ErrNotFound.
 func (tx *Tx) ScanAccount(ctx context.Context, scanID int64) (redoubt.ScanAccount, error) {

@@ -56,13 +56,13 @@ func (s *Store) viewForIndex(ctx context.Context, deploymentID int64, fn func(co
 
 func (s *Store) viewBy(ctx context.Context, by *sql.DB, deploymentID int64, fn func(context.Context, *Tx) error) error {
 	return s.engine.viewBy(ctx, by, func(ctx context.Context, q *session) error {
-		d, err := q.announcedTenant(ctx, deploymentID, "")
+		d, err := q.tenant(ctx, deploymentID, "")
 		if err != nil {
 			return err
 		}
 		tx := newTx(q, d.Deployment, later(s.now(), d.committedAt), redoubt.Actor{})
 		tx.before = d.committedAt
-		return fn(announced(ctx), tx)
+		return fn(ctx, tx)
 	})
 }
 
@@ -88,13 +88,13 @@ func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor
 	}
 	var tx *Tx
 	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		d, err := q.announcedTenant(ctx, deploymentID, q.engine.forUpdate)
+		d, err := q.tenant(ctx, deploymentID, q.engine.forUpdate)
 		if err != nil {
 			return err
 		}
 		tx = s.writer(q, d, by)
 		tx.notified = d.notified
-		if err := fn(announced(ctx), tx); err != nil || !q.wrote {
+		if err := fn(ctx, tx); err != nil || !q.wrote {
 			return err
 		}
 		return tx.finish(ctx)
