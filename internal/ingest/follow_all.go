@@ -181,7 +181,7 @@ func (all followers) write(ctx context.Context, s Store, ex Exemptions) error {
 		parts[i] = &portion{f.project.ID, &f.sum, f.plan.changes}
 		maps.Copy(known, f.supplements())
 	}
-	if err := writeAll(ctx, s, ex, parts); err != nil || len(known) == 0 {
+	if err := writeAll(ctx, s, ex, parts, nil); err != nil || len(known) == 0 {
 		return err
 	}
 	return s.Supplement(ctx, known)

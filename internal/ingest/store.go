@@ -13,6 +13,8 @@ type Store interface {
 	// Now is the commit's clock value: the same throughout, rising from commit
 	// to commit (semantics §4).
 	Now() time.Time
+	// Together may put off the writes of fn until its next read or its end.
+	Together(ctx context.Context, fn func() error) error
 
 	// ProjectForScan finds the project by its host's id, then by name or old
 	// name; unknown, it creates it (semantics §7). What the globs of the token

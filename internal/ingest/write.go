@@ -11,10 +11,9 @@ import (
 // write stores the changes and sums them up.
 func (a *application) write(ctx context.Context, c Changes) error {
 	part := &portion{a.project.ID, a.sum, c}
-	if err := writeAll(ctx, a.s, a.exemptions, []*portion{part}); err != nil {
-		return err
-	}
-	return recordAccount(ctx, a.s, a.upload, a.scan.ID, a.sum.Refusals, part.Reported)
+	return writeAll(ctx, a.s, a.exemptions, []*portion{part}, func() error {
+		return recordAccount(ctx, a.s, a.upload, a.scan.ID, a.sum.Refusals, part.Reported)
+	})
 }
 
 // portion is what changes of one project and source, on one ref.
@@ -38,8 +37,9 @@ func gather[T any](parts []*portion, of func(*portion) []T) (all []T) {
 func updated(p *portion) []redoubt.FindingWrite { return p.Updated }
 
 // writeAll stores the changes of refs that share no lineage, and sums them up. Merged
-// lineages come first, so that what follows hangs on those that stay.
-func writeAll(ctx context.Context, s Store, ex Exemptions, parts []*portion) error {
+// lineages come first, so that what follows hangs on those that stay. record runs before
+// exemptions are judged; it may be nil.
+func writeAll(ctx context.Context, s Store, ex Exemptions, parts []*portion, record func() error) error {
 	if err := number(ctx, s, parts); err != nil {
 		return err
 	}
@@ -62,12 +62,24 @@ func writeAll(ctx context.Context, s Store, ex Exemptions, parts []*portion) err
 		func() error {
 			return unlessEmpty(ctx, gather(parts, func(p *portion) []redoubt.TriageEvent { return p.Triage }), s.UpdateTriage)
 		},
+		func() error {
+			if record == nil {
+				return nil
+			}
+			return record()
+		},
 		func() error { return ex.Reevaluate(ctx, gather(parts, (*portion).lineages)) },
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
+	err := s.Together(ctx, func() error {
+		for _, step := range steps {
+			if err := step(); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, p := range parts {
 		p.sum.Unchanged = p.Unchanged

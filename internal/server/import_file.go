@@ -37,8 +37,8 @@ type importFiles struct {
 	unread  []api.UnreadFile
 	fault   error // of the first that could not be read
 
-	rules      []byte // digestOfRules
-	projectURL string // as it is stored
+	rules   []byte          // digestOfRules
+	project redoubt.Project // as it is stored; zero for a new one
 }
 
 // readBody reads the body: a form with files, or one raw file.
@@ -77,7 +77,7 @@ func (f *importFiles) begin(ctx context.Context) error {
 		if f.secret, err = ingest.KnownSecretRules(ctx, c.tx); err != nil {
 			return err
 		}
-		f.projectURL, err = knownProjectURL(ctx, c.tx, c.caller.Globs(), f.in)
+		f.project, err = knownProject(ctx, c.tx, c.caller.Globs(), f.in)
 		return err
 	})
 }

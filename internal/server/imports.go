@@ -65,7 +65,7 @@ func (c *call) takeUnread(ctx context.Context, upload *ingest.Upload, files *imp
 	if upload.Digest, err = files.digest(upload.Decides); err != nil {
 		return nil, err
 	}
-	known, err := c.mayBeIdentical(ctx, *upload)
+	known, err := c.mayBeIdentical(ctx, *upload, files)
 	if err != nil {
 		return nil, err
 	}

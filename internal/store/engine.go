@@ -142,10 +142,10 @@ func (e *engine) updateUnjudged(caller context.Context, fn func(context.Context,
 			e.health.wrote(err)
 		}
 	}()
-	if q.tx, err = e.begin(ctx, e.write, nil); err != nil {
+	if err := q.beginWrite(ctx); err != nil {
 		return e.explain(ctx, err)
 	}
-	defer q.tx.Rollback()
+	defer q.end()
 	if err := fn(ctx, q); err != nil || !q.wrote {
 		return gaveUp(ctx, caller, err)
 	}

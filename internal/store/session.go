@@ -12,6 +12,8 @@ import (
 type session struct {
 	engine *engine
 	tx     *sql.Tx
+	conn   *sql.Conn   // of a transaction that writes to PostgreSQL; else nil
+	batch  *writeBatch // within together; else nil
 	wrote  bool
 	shreds bool
 
@@ -28,7 +30,7 @@ type querier interface {
 // row is what a scan function reads the columns of.
 type row interface{ Scan(dest ...any) error }
 
-// write writes.
+// write writes. Within together it may return before the database has answered.
 func (q *session) write(ctx context.Context, query string, args ...any) error {
 	return q.send(ctx, query, bind(args))
 }
@@ -38,6 +40,9 @@ func (q *session) send(ctx context.Context, query string, bound []any) error {
 		return err
 	}
 	q.wrote = true
+	if q.batch != nil {
+		return q.queue(ctx, query, bound)
+	}
 	_, err := q.tx.ExecContext(ctx, query, bound...)
 	return q.engine.explain(ctx, err)
 }
@@ -48,6 +53,9 @@ func (q *session) exec(ctx context.Context, query string, args ...any) (int64, e
 		return 0, err
 	}
 	q.wrote = true
+	if err := q.flush(ctx); err != nil {
+		return 0, err
+	}
 	result, err := q.tx.ExecContext(ctx, query, bind(args)...)
 	if err != nil {
 		return 0, q.engine.explain(ctx, err)
@@ -70,6 +78,9 @@ func (q *session) shred(ctx context.Context) error {
 // statement that writes and returns rows says so to wrote itself.
 func (q *session) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if err := matchArgs(query, len(args)); err != nil {
+		return nil, err
+	}
+	if err := q.flush(ctx); err != nil {
 		return nil, err
 	}
 	rows, err := q.tx.QueryContext(ctx, query, bind(args)...)
@@ -178,6 +189,31 @@ func (q *session) newIDs(ctx context.Context, s sequence, n int) ([]int64, error
 	return ids, nil
 }
 
+// nextID stands for the next id of a sequence in a row to insert. PostgreSQL draws it with
+// the insert.
+type nextID sequence
+
+// drawIDs replaces each nextID where the insert cannot draw it.
+func (q *session) drawIDs(ctx context.Context, rows [][]any) error {
+	if q.engine.bulk != nil {
+		return nil
+	}
+	for column, v := range rows[0] {
+		s, ok := v.(nextID)
+		if !ok {
+			continue
+		}
+		ids, err := q.newIDs(ctx, sequence(s), len(rows))
+		if err != nil {
+			return err
+		}
+		for i, id := range ids {
+			rows[i][column] = id
+		}
+	}
+	return nil
+}
+
 // newID reserves one id.
 func (q *session) newID(ctx context.Context, s sequence) (int64, error) {
 	ids, err := q.newIDs(ctx, s, 1)
@@ -201,6 +237,9 @@ func (q *session) insertGlobal(ctx context.Context, into string, rows [][]any, c
 func (q *session) insertRows(ctx context.Context, first []any, into string, rows [][]any, conflict string) error {
 	if len(rows) == 0 {
 		return nil
+	}
+	if err := q.drawIDs(ctx, rows); err != nil {
+		return err
 	}
 	width := len(first) + len(rows[0])
 	size := min(blockRows, max(1, maxArgs/width))
