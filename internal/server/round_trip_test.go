@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
@@ -17,6 +18,7 @@ func farAway(t *testing.T) (*harness, *storetest.Proxy) {
 	t.Helper()
 	clock := storetest.NewClock()
 	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", clock))
+	config.Timeout = 10 * time.Minute // so that nothing asks whether the database still answers
 	h := newHarnessOn(t, config, clock)
 	h.token = h.newToken(redoubt.Token{Name: "ci", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
 	h.client.Token = h.token
