@@ -57,57 +57,6 @@ func publishRecords(t *testing.T, st *store.Store, records map[string]string) {
 	}
 }
 
-// TestATurnOfASweepTakesAHandfulOfRoundTrips bounds how often following the advisories
-// waits for a database that is far away: by its transactions, not by the refs in them.
-func TestATurnOfASweepTakesAHandfulOfRoundTrips(t *testing.T) {
-	const most = 30 // of a transaction of 16 refs, and what the rest takes
-	for name, layout := range map[string][2]int{"projects of one ref": {64, 1}, "a project of many refs": {1, 64}} {
-		t.Run(name, func(t *testing.T) {
-			proxy, config := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
-			st := storetest.Open(t, config)
-			d := spreadRefs(t, st, "acme", layout[0], layout[1])
-			library := advisory.NewLibrary(orders)
-			sweep := func() (trips, changed int) {
-				t.Helper()
-				before := proxy.RoundTrips()
-				err := matchDeployments(t.Context(), st, library, nil, func(of redoubt.Deployment, s advisory.SweepResult) {
-					if of.ID == d.ID && s.Refs != 64 {
-						t.Errorf("%d refs were matched", s.Refs)
-					}
-					changed += s.Changed
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return proxy.RoundTrips() - before, changed
-			}
-			for round := range 3 {
-				publishRecords(t, st, map[string]string{"X": osvRecord(fmt.Sprint("X-", round), "a", "0.0.1")})
-				trips, changed := sweep()
-				if round > 0 { // the first ones prepare statements
-					t.Logf("nothing changes: %d round trips", trips)
-					if changed != 0 || trips > 4*most {
-						t.Errorf("64 refs took %d round trips, %d findings changed", trips, changed)
-					}
-				}
-			}
-			if layout[1] > 1 {
-				return // refs that change wait for each other
-			}
-			for round := range 3 {
-				publishRecords(t, st, map[string]string{"Y": osvRecord(fmt.Sprint("Y-", round), "b", "1.0.0")})
-				trips, changed := sweep()
-				if round > 0 {
-					t.Logf("all refs change: %d round trips", trips)
-					if changed != 64 || trips > 4*most {
-						t.Errorf("64 refs took %d round trips, %d findings changed", trips, changed)
-					}
-				}
-			}
-		})
-	}
-}
-
 // findingIDs are those in the details of events.
 var findingIDs = regexp.MustCompile(`(#|"merged_into":|"finding_id":)(\d+)`)
 

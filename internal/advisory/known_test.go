@@ -28,8 +28,6 @@ type shelf struct {
 	wanted   []string // the packages whose records were asked for last
 }
 
-func (s *shelf) Ahead(context.Context, func(context.Context)) {}
-
 func (s *shelf) AdvisoryVersion(context.Context) (int64, error) { return s.version, nil }
 
 func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string][]redoubt.AdvisoryGroup, error) {

@@ -12,9 +12,6 @@ import (
 
 // Store is what matching needs of one transaction of one deployment.
 type Store interface {
-	// Ahead announces the reads that fn makes, which come next: a store that is far
-	// away answers them at once. What they return in fn means nothing.
-	Ahead(ctx context.Context, fn func(context.Context))
 	// AdvisoryVersion grows whenever advisories changed.
 	AdvisoryVersion(ctx context.Context) (int64, error)
 	// AdvisoryGroups returns the groups of the packages' records, of each all
@@ -50,13 +47,6 @@ func (l *Library) MatchAll(ctx context.Context, s Store, refs []redoubt.ProjectR
 	var ids []int64
 	if scope != nil {
 		ids = append([]int64{}, scope.IDs...)
-	}
-	if len(refs) > 1 { // what is announced is kept: of one ref it may be much
-		s.Ahead(ctx, func(ctx context.Context) {
-			_, _ = s.Holdings(ctx, refs, ids)
-			_, _ = s.Subjects(ctx, refs)
-			_, _ = s.AdvisoryVersion(ctx)
-		})
 	}
 	holdings, err := s.Holdings(ctx, refs, ids)
 	if err != nil {

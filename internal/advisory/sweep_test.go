@@ -62,7 +62,6 @@ func (t *sweptTx) Holdings(_ context.Context, refs []redoubt.ProjectRef, _ []int
 func (t *sweptTx) Subjects(_ context.Context, refs []redoubt.ProjectRef) ([][]redoubt.Subject, error) {
 	return make([][]redoubt.Subject, len(refs)), nil
 }
-func (t *sweptTx) Ahead(context.Context, func(context.Context))              {}
 func (t *sweptTx) AdvisoryVersion(context.Context) (int64, error)            { return 1, nil }
 func (t *sweptTx) RefreshScores(context.Context, []redoubt.ProjectRef) error { return nil }
 func (t *sweptTx) AuditFollowed(_ redoubt.ProjectRef, _ int64, changed int)  { t.audited += changed }

@@ -124,7 +124,6 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c.tx.Ahead(ctx, c.tx.ExpectScanGate)
 	if c.given, err = policy.LoadEffectivePolicy(ctx, c.tx, project); err != nil {
 		return nil, err
 	}

@@ -122,8 +122,6 @@ type shelf struct {
 	holdings []redoubt.Holding
 }
 
-func (s *shelf) Ahead(context.Context, func(context.Context)) {}
-
 func (s *shelf) AdvisoryVersion(context.Context) (int64, error) { return 1, nil }
 
 func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string][]redoubt.AdvisoryGroup, error) {

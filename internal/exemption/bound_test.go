@@ -16,8 +16,6 @@ type full struct{ Store }
 func (full) Now() time.Time       { return now }
 func (full) Actor() redoubt.Actor { return redoubt.Actor{} }
 
-func (full) Ahead(context.Context, func(context.Context)) {}
-
 func (full) Exceptions(context.Context) ([]redoubt.Exception, error) {
 	return make([]redoubt.Exception, redoubt.MaxExceptions), nil
 }

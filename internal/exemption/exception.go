@@ -34,10 +34,6 @@ func AddException(ctx context.Context, s Store, e redoubt.Exception) (_ redoubt.
 	if err := e.Check(s.Now()); err != nil {
 		return e, nil, err
 	}
-	s.Ahead(ctx, func(ctx context.Context) {
-		_, _ = s.Exceptions(ctx)
-		_, _ = s.ExemptionCandidates(ctx, scopeOf(e))
-	})
 	list, err := s.Exceptions(ctx)
 	if err != nil {
 		return e, nil, err

@@ -21,10 +21,6 @@ func Reevaluate(ctx context.Context, s Store, lineages []int64) error {
 	}
 	touched, ignored := anyOf(list), decidedByExpired(list, s.Now())
 	touched.Lineages = append([]int64{}, lineages...) // never nil, which would be all
-	s.Ahead(ctx, func(ctx context.Context) {
-		_, _ = s.ExpireDecisions(ctx)
-		_, _ = candidates(ctx, s, []redoubt.ExemptionScope{touched, ignored})
-	})
 	ended, err := s.ExpireDecisions(ctx)
 	if err != nil {
 		return err

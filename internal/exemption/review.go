@@ -28,15 +28,6 @@ func ReviewVEX(ctx context.Context, s Store, d redoubt.VEXDocument, shown []redo
 	return review(ctx, s, list, d, shown)
 }
 
-const (
-	// reviewTurns is how many reads of a review hang on one another: from the document by
-	// the one that counts, names of vulnerabilities and lineages to what is said of these.
-	reviewTurns = 9
-	// reviewedAtOnce is the most that a document may say, in bytes, to be reviewed with
-	// others: they are in memory all at a time.
-	reviewedAtOnce = 64 << 10
-)
-
 // ReviewProposals is ReviewVEX, by id, of those documents of a list that are proposed, each
 // as a whole. It only reads.
 func ReviewProposals(ctx context.Context, s Store, documents []redoubt.VEXHolding) (map[int64]Review, error) {
@@ -47,29 +38,17 @@ func ReviewProposals(ctx context.Context, s Store, documents []redoubt.VEXHoldin
 	if err != nil {
 		return nil, err
 	}
-	one := func(ctx context.Context, id int64) (r Review, err error) {
-		d, err := s.VEXDocument(ctx, id)
-		if err != nil {
-			return r, err
-		}
-		return review(ctx, s, list, d, nil)
-	}
-	err = s.AheadInTurns(ctx, reviewTurns, func(ctx context.Context) {
-		for i := range documents {
-			if documents[i].Proposed && documents[i].Bytes <= reviewedAtOnce {
-				_, _ = one(ctx, documents[i].ID) // it is read below
-			}
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
 	reviews := map[int64]Review{}
 	for i := range documents {
-		if id := documents[i].ID; documents[i].Proposed {
-			if reviews[id], err = one(ctx, id); err != nil {
-				return nil, err
-			}
+		if !documents[i].Proposed {
+			continue
+		}
+		d, err := s.VEXDocument(ctx, documents[i].ID)
+		if err != nil {
+			return nil, err
+		}
+		if reviews[d.ID], err = review(ctx, s, list, d, nil); err != nil {
+			return nil, err
 		}
 	}
 	return reviews, nil

@@ -13,11 +13,6 @@ type Store interface {
 	Now() time.Time
 	// Actor is who the transaction acts for.
 	Actor() redoubt.Actor
-	// Ahead announces the reads that fn makes, which come next.
-	Ahead(ctx context.Context, fn func(context.Context))
-	// AheadInTurns is Ahead for reads some of which hang on others: fn is called so many
-	// times, and finds what it asked for in the turns before.
-	AheadInTurns(ctx context.Context, turns int, fn func(context.Context)) error
 
 	// Exceptions lists all exceptions by id, expired ones too.
 	Exceptions(ctx context.Context) ([]redoubt.Exception, error)

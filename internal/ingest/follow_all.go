@@ -17,14 +17,6 @@ import (
 // changes: what the first writes belongs to what the second has to be read with. Those
 // wait too that come behind the ref with which so many findings changed, or more.
 func FollowAll(ctx context.Context, s Store, ex Exemptions, list []redoubt.Advised, at time.Time, most int) ([]redoubt.Followed, error) {
-	if len(list) > 1 { // what is announced is kept: of one ref it may be much
-		s.Ahead(ctx, func(ctx context.Context) {
-			for i := range list {
-				_, _ = s.Project(ctx, list[i].ProjectID)
-				_, _ = s.Findings(ctx, list[i].ProjectID, list[i].Ref, redoubt.SourceAdvisories)
-			}
-		})
-	}
 	all := make(followers, len(list))
 	for i := range list {
 		project, err := s.Project(ctx, list[i].ProjectID)
@@ -106,8 +98,10 @@ func (all followers) plan(ctx context.Context, s Store) error {
 	}
 	all = all.withWork()
 	for _, read := range []func(*follower, context.Context) error{(*follower).load, (*follower).loadBeside} {
-		if err := all.read(ctx, s, read); err != nil {
-			return err
+		for _, f := range all {
+			if err := read(f, ctx); err != nil {
+				return err
+			}
 		}
 	}
 	ruleIDs, err := all.rules(ctx, s)
@@ -116,23 +110,6 @@ func (all followers) plan(ctx context.Context, s Store) error {
 	}
 	for _, f := range all {
 		if err := f.decide(ctx, ruleIDs); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// read has each read something, and announces it before.
-func (all followers) read(ctx context.Context, s Store, read func(*follower, context.Context) error) error {
-	if len(all) > 1 {
-		s.Ahead(ctx, func(ctx context.Context) {
-			for _, f := range all {
-				_ = read(f, ctx) // an error is told below
-			}
-		})
-	}
-	for _, f := range all {
-		if err := read(f, ctx); err != nil {
 			return err
 		}
 	}
@@ -204,7 +181,7 @@ func (all followers) write(ctx context.Context, s Store, ex Exemptions) error {
 		parts[i] = &portion{f.project.ID, &f.sum, f.plan.changes}
 		maps.Copy(known, f.supplements())
 	}
-	if err := writeAll(ctx, s, ex, parts); err != nil || len(known) == 0 {
+	if err := writeAll(ctx, s, ex, parts, nil); err != nil || len(known) == 0 {
 		return err
 	}
 	return s.Supplement(ctx, known)

@@ -88,7 +88,6 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	if err != nil {
 		return Summary{}, err
 	}
-	s.Ahead(ctx, func(ctx context.Context) { u.announce(ctx, s, project.ID, sightings) })
 	stream, err := s.Stream(ctx, project.ID, u.Ref, u.source(), u.Commit)
 	if err != nil {
 		return Summary{}, err
@@ -193,28 +192,6 @@ func (u *Upload) project(ctx context.Context, s Store) (redoubt.Project, error) 
 	return s.ProjectForScan(ctx, u.Globs, u.Project)
 }
 
-// maxAnnounced is how many identities are looked up before it is known that they
-// are new: on the first scan of a ref all are, on later ones few.
-const maxAnnounced = 5000
-
-// announce makes the reads that every upload makes of its project.
-func (u *Upload) announce(ctx context.Context, s Store, projectID int64, sightings []Sighting) {
-	_, _ = s.Project(ctx, projectID)
-	_, _ = s.Stream(ctx, projectID, u.Ref, u.source(), u.Commit)
-	_, _ = s.Findings(ctx, projectID, u.Ref, u.source())
-	_, _ = (&application{s: s, upload: u}).rules(ctx, sightings)
-	if len(sightings) > maxAnnounced {
-		return
-	}
-	ids := make([]redoubt.Identity, len(sightings))
-	for i := range sightings {
-		ids[i] = sightings[i].Finding.Identity
-	}
-	if len(ids) > 0 {
-		_, _ = s.LineagesOf(ctx, projectID, ids)
-	}
-}
-
 // recordScan stores the scan, or how it ended where it had begun before.
 func recordScan(ctx context.Context, s Store, scan redoubt.Scan) (int64, error) {
 	if scan.ID != 0 {
@@ -313,23 +290,18 @@ func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, e
 	stored := Stored{Findings: rows}
 	slices.Sort(lineages)
 	lineages = slices.Compact(lineages)
-	read := func(ctx context.Context) (err error) {
-		if stored.Bodies, err = a.loadBodies(ctx, rows, reported, fresh); err != nil {
-			return err
-		}
-		if len(lineages) > 0 {
-			if stored.Lineages, err = a.s.Lineages(ctx, lineages); err != nil {
-				return err
-			}
-		}
-		if len(unseen) > 0 {
-			stored.Known, err = a.s.LineagesOf(ctx, a.project.ID, unseen)
-		}
-		return err
-	}
-	a.s.Ahead(ctx, func(ctx context.Context) { _ = read(ctx) })
-	if err := read(ctx); err != nil {
+	if stored.Bodies, err = a.loadBodies(ctx, rows, reported, fresh); err != nil {
 		return Stored{}, err
+	}
+	if len(lineages) > 0 {
+		if stored.Lineages, err = a.s.Lineages(ctx, lineages); err != nil {
+			return Stored{}, err
+		}
+	}
+	if len(unseen) > 0 {
+		if stored.Known, err = a.s.LineagesOf(ctx, a.project.ID, unseen); err != nil {
+			return Stored{}, err
+		}
 	}
 	stored.beside, err = a.loadBeside(ctx, stored, sightings)
 	return stored, err

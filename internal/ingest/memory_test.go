@@ -82,7 +82,7 @@ func (m *memory) UpdateProjectByScan(_ context.Context, _ redoubt.ProjectGlobs, 
 	return scan, redoubt.ErrNotFound
 }
 
-func (m *memory) Ahead(context.Context, func(context.Context)) {}
+func (m *memory) Together(_ context.Context, fn func() error) error { return fn() }
 
 func (m *memory) ScanApplied(_ context.Context, projectID int64, ref string, full bool, at time.Time) error {
 	m.writes++

@@ -13,10 +13,8 @@ type Store interface {
 	// Now is the commit's clock value: the same throughout, rising from commit
 	// to commit (semantics §4).
 	Now() time.Time
-	// Ahead announces the reads that fn makes, which come next: a store that is far
-	// away answers them at once. What they return in fn means nothing, and of a
-	// method that writes only the reads before are made.
-	Ahead(ctx context.Context, fn func(context.Context))
+	// Together may put off the writes of fn until its next read or its end.
+	Together(ctx context.Context, fn func() error) error
 
 	// ProjectForScan finds the project by its host's id, then by name or old
 	// name; unknown, it creates it (semantics §7). What the globs of the token

@@ -11,11 +11,9 @@ import (
 // write stores the changes and sums them up.
 func (a *application) write(ctx context.Context, c Changes) error {
 	part := &portion{a.project.ID, a.sum, c}
-	a.s.Ahead(ctx, func(ctx context.Context) { _, _ = a.s.Project(ctx, a.project.ID) }) // as ScanApplied does
-	if err := writeAll(ctx, a.s, a.exemptions, []*portion{part}); err != nil {
-		return err
-	}
-	return recordAccount(ctx, a.s, a.upload, a.scan.ID, a.sum.Refusals, part.Reported)
+	return writeAll(ctx, a.s, a.exemptions, []*portion{part}, func() error {
+		return recordAccount(ctx, a.s, a.upload, a.scan.ID, a.sum.Refusals, part.Reported)
+	})
 }
 
 // portion is what changes of one project and source, on one ref.
@@ -39,8 +37,9 @@ func gather[T any](parts []*portion, of func(*portion) []T) (all []T) {
 func updated(p *portion) []redoubt.FindingWrite { return p.Updated }
 
 // writeAll stores the changes of refs that share no lineage, and sums them up. Merged
-// lineages come first, so that what follows hangs on those that stay.
-func writeAll(ctx context.Context, s Store, ex Exemptions, parts []*portion) error {
+// lineages come first, so that what follows hangs on those that stay. record runs before
+// exemptions are judged; it may be nil.
+func writeAll(ctx context.Context, s Store, ex Exemptions, parts []*portion, record func() error) error {
 	if err := number(ctx, s, parts); err != nil {
 		return err
 	}
@@ -63,12 +62,24 @@ func writeAll(ctx context.Context, s Store, ex Exemptions, parts []*portion) err
 		func() error {
 			return unlessEmpty(ctx, gather(parts, func(p *portion) []redoubt.TriageEvent { return p.Triage }), s.UpdateTriage)
 		},
+		func() error {
+			if record == nil {
+				return nil
+			}
+			return record()
+		},
 		func() error { return ex.Reevaluate(ctx, gather(parts, (*portion).lineages)) },
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
+	err := s.Together(ctx, func() error {
+		for _, step := range steps {
+			if err := step(); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, p := range parts {
 		p.sum.Unchanged = p.Unchanged
@@ -115,16 +126,10 @@ func unlessEmpty[T any](ctx context.Context, list []T, store func(context.Contex
 
 // number gives new findings and lineages their ids.
 func number(ctx context.Context, s Store, parts []*portion) (err error) {
-	var added, started, events int
+	var added, started int
 	for _, p := range parts {
-		added, started, events = added+len(p.Added), started+len(p.Lineages), events+len(p.Events)+len(p.Precedents)
+		added, started = added+len(p.Added), started+len(p.Lineages)
 	}
-	s.Ahead(ctx, func(ctx context.Context) {
-		_, _ = s.NewLineageIDs(ctx, started)
-		_ = s.UpdateFindings(ctx, gather(parts, updated))
-		_ = s.PartTickets(ctx, gather(parts, (*portion).copies))
-		_ = s.AddEvents(ctx, make([]redoubt.FindingEvent, events))
-	})
 	var lineages, ids []int64
 	if added > 0 {
 		if ids, err = s.NewFindingIDs(ctx, added); err != nil {

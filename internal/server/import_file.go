@@ -13,7 +13,6 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
-	"github.com/redoubt/redoubt/internal/store"
 )
 
 // maxFiles and maxField bound a form: its files, and the bytes of one field.
@@ -38,8 +37,8 @@ type importFiles struct {
 	unread  []api.UnreadFile
 	fault   error // of the first that could not be read
 
-	rules      []byte // digestOfRules
-	projectURL string // as it is stored
+	rules   []byte          // digestOfRules
+	project redoubt.Project // as it is stored; zero for a new one
 }
 
 // readBody reads the body: a form with files, or one raw file.
@@ -69,11 +68,7 @@ func (f *importFiles) begin(ctx context.Context) error {
 	}
 	f.begun = true
 	c := f.call
-	reads := func(ctx context.Context, tx *store.Tx) {
-		_, _ = tx.RuleTexts(ctx)
-		_, _ = ingest.KnownSecretRules(ctx, tx)
-	}
-	return c.view(store.Announce(ctx, reads), func(ctx context.Context) error {
+	return c.view(ctx, func(ctx context.Context) error {
 		texts, err := c.tx.RuleTexts(ctx)
 		if err != nil {
 			return err
@@ -82,7 +77,7 @@ func (f *importFiles) begin(ctx context.Context) error {
 		if f.secret, err = ingest.KnownSecretRules(ctx, c.tx); err != nil {
 			return err
 		}
-		f.projectURL, err = knownProjectURL(ctx, c.tx, c.caller.Globs(), f.in)
+		f.project, err = knownProject(ctx, c.tx, c.caller.Globs(), f.in)
 		return err
 	})
 }

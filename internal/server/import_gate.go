@@ -26,7 +26,6 @@ type importGate struct {
 // look shows the gate what stands before a report is applied.
 func (g *importGate) look(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) error {
 	if g.hears(seen) || g.given == nil {
-		g.tx.Ahead(ctx, g.tx.ExpectScanGate)
 		given, err := policy.LoadEffectivePolicy(ctx, g.tx, project)
 		if err != nil {
 			return err

@@ -109,7 +109,7 @@ func (f *importFiles) digest(decides bool) (d redoubt.Digest, err error) {
 		return d, err
 	}
 	sum := sha256.New()
-	for _, part := range [][]byte{[]byte(f.call.server.Version), options, flags, []byte(cmp.Or(in.RepoURL, f.projectURL)), f.rules} {
+	for _, part := range [][]byte{[]byte(f.call.server.Version), options, flags, []byte(cmp.Or(in.RepoURL, f.project.URL)), f.rules} {
 		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		sum.Write(part)
 	}
@@ -167,29 +167,21 @@ func (c *call) takeIdentical(ctx context.Context, upload ingest.Upload, files *i
 }
 
 // mayBeIdentical asks, before anybody waits for it to write, whether an upload came before.
-func (c *call) mayBeIdentical(ctx context.Context, upload ingest.Upload) (known bool, err error) {
-	err = c.view(ctx, func(ctx context.Context) error {
-		project, err := c.tx.FindProjectForScan(ctx, c.caller.Globs(), upload.Project)
-		if err == nil {
-			_, err = c.tx.ScanOfUpload(ctx, project.ID, redoubt.FullRef(upload.Ref), upload.Digest)
-		}
-		known = err == nil
-		if errors.Is(err, redoubt.ErrNotFound) {
-			return nil
-		}
-		return err
-	})
-	return known, err
+func (c *call) mayBeIdentical(ctx context.Context, upload ingest.Upload, files *importFiles) (bool, error) {
+	if files.project.ID == 0 {
+		return false, nil
+	}
+	return c.server.Store.HasUpload(ctx, c.caller.Deployment.ID, files.project.ID, redoubt.FullRef(upload.Ref), upload.Digest)
 }
 
-// knownProjectURL is the URL of the project that an upload is for; empty where there is none.
-func knownProjectURL(ctx context.Context, tx *store.Tx, globs redoubt.ProjectGlobs, in *api.ImportQuery) (string, error) {
+// knownProject is the project that an upload is for; zero where there is none.
+func knownProject(ctx context.Context, tx *store.Tx, globs redoubt.ProjectGlobs, in *api.ImportQuery) (redoubt.Project, error) {
 	if redoubt.CheckProjectName(in.Project) != nil {
-		return "", nil
+		return redoubt.Project{}, nil
 	}
 	project, err := tx.FindProjectForScan(ctx, globs, redoubt.Project{Name: in.Project})
 	if errors.Is(err, redoubt.ErrNotFound) {
-		return "", nil
+		return redoubt.Project{}, nil
 	}
-	return project.URL, err
+	return project, err
 }

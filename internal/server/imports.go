@@ -13,9 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
-	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
-	"github.com/redoubt/redoubt/internal/store"
 )
 
 // importReports reads reports from the body as it comes in, and takes all of
@@ -67,7 +65,7 @@ func (c *call) takeUnread(ctx context.Context, upload *ingest.Upload, files *imp
 	if upload.Digest, err = files.digest(upload.Decides); err != nil {
 		return nil, err
 	}
-	known, err := c.mayBeIdentical(ctx, *upload)
+	known, err := c.mayBeIdentical(ctx, *upload, files)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +79,7 @@ func (c *call) takeUnread(ctx context.Context, upload *ingest.Upload, files *imp
 
 // takeImport takes in what was read of an upload.
 func (c *call) takeImport(ctx context.Context, upload ingest.Upload, files *importFiles, cleaned *report.Cleaned) (*api.ImportResponse, error) {
-	return runIdempotent(store.Announce(ctx, c.readsOfImport(upload)), c, func(ctx context.Context) (*api.ImportResponse, error) {
+	return runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
 		upload.Globs, upload.Decides = c.caller.Globs(), c.caller.CanTriage()
 		upload.Advised = c.server.Advisories.For(c.tx)
 		if err := edge.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
@@ -122,22 +120,6 @@ func (c *call) settle(ctx context.Context, out *api.ImportResponse) {
 	ctx, cancel := context.WithTimeout(ctx, settleMost)
 	defer cancel()
 	c.server.Index.Settle(ctx, c.caller.Deployment.ID)
-}
-
-// readsOfImport announces what an import reads first, whatever it holds.
-func (c *call) readsOfImport(upload ingest.Upload) func(context.Context, *store.Tx) {
-	return func(ctx context.Context, tx *store.Tx) {
-		if c.idempotent != nil {
-			_, _ = tx.KeptAnswer(ctx, c.idempotent.key)
-			_ = tx.KeepAnswer(ctx, redoubt.KeptAnswer{})
-		}
-		tx.ExpectScan(ctx)
-		_ = edge.MayHandIn(ctx, tx, c.caller, upload.Ref, upload.Commit)
-		_, _ = tx.SecretRules(ctx)
-		_, _ = tx.FindProjectForScan(ctx, c.caller.Globs(), upload.Project)
-		_, _ = policy.LoadEffectivePolicy(ctx, tx, upload.Project)
-		_, _ = tx.Exceptions(ctx)
-	}
 }
 
 // uploadOf says of the reports what the request says of them.

@@ -14,13 +14,6 @@ import (
 // ofRefs asks about refs one after the other. A database that is far away is asked about
 // all of them in one round trip.
 func (tx *Tx) ofRefs(ctx context.Context, refs []redoubt.ProjectRef, ask func(ctx context.Context, i int, at redoubt.ProjectRef) error) error {
-	if len(refs) > 1 {
-		tx.Ahead(ctx, func(ctx context.Context) {
-			for i, at := range refs {
-				_ = ask(ctx, i, at) // an error is told below
-			}
-		})
-	}
 	for i, at := range refs {
 		if err := ask(ctx, i, at); err != nil {
 			return err
@@ -49,7 +42,6 @@ func (tx *Tx) Holdings(ctx context.Context, refs []redoubt.ProjectRef, packages 
 	type place struct{ ref, lockfile int }
 	at := map[int64]place{}
 	lists := make([][]redoubt.Holding, len(refs))
-	tx.expectHistory(ctx)
 	err := tx.ofRefs(ctx, refs, func(ctx context.Context, i int, of redoubt.ProjectRef) error {
 		lists[i] = []redoubt.Holding{}
 		return each(ctx, tx, func(r row) error {

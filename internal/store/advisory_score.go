@@ -173,10 +173,6 @@ func (s *scoring) read(ctx context.Context) error {
 	if len(s.about) == 0 {
 		return nil
 	}
-	s.tx.Ahead(ctx, func(ctx context.Context) {
-		_, _ = s.tx.scoresOf(ctx, s.about)
-		_, _ = s.tx.exploitedOf(ctx, s.about)
-	})
 	scores, err := s.tx.scoresOf(ctx, s.about)
 	if err != nil {
 		return err

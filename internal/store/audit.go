@@ -50,13 +50,9 @@ func object(members map[string]json.RawMessage) string {
 }
 
 func (tx *Tx) writeEvents(ctx context.Context) error {
-	ids, err := tx.newIDs(ctx, seqAuditEvent, len(tx.events))
-	if err != nil {
-		return err
-	}
-	rows := make([][]any, len(ids))
+	rows := make([][]any, len(tx.events))
 	for i, e := range tx.events {
-		rows[i] = []any{ids[i], e.At, encoded(e.By), e.Action, e.Subject, e.Before, e.After}
+		rows[i] = []any{nextID(seqAuditEvent), e.At, encoded(e.By), e.Action, e.Subject, e.Before, e.After}
 	}
 	return tx.insert(ctx, "audit_event (deployment_id, id, at, actor_json, action, subject, before_json, after_json)", rows, "")
 }

@@ -79,9 +79,6 @@ func (tx *Tx) AddConnection(ctx context.Context, c redoubt.Connection, seal func
 		c.ID, c.Kind, c.Name, c.BaseURL, c.Account, c.Credential, c.WebhookSecret, encoded(orEmpty(c.Follow)), c.CreatedAt, c.CheckedAt, c.Problem, c.HeardAt, c.Replies, encoded(peopleOf(c)), c.RepliesAt,
 	}
 	err = tx.insert(ctx, `connection (deployment_id, `+connectionColumns+`)`, [][]any{row}, "")
-	if err == nil {
-		err = tx.session.settle(ctx)
-	}
 	if err != nil {
 		return c, connectionNameTaken(c.Name, err)
 	}

@@ -43,8 +43,8 @@ type engine struct {
 
 	mark     func(n int) string                                                  // stands for the n-th argument of a bulk insert
 	bulk     func(into string, rows [][]any) (query string, args []any, ok bool) // writes one of a list a column; nil where mark does
+	prepares bool                                                                // the driver prepares statements by itself, and keeps them by their text
 	numbered bool                                                                // ?N stands for the N-th argument wherever it is
-	ahead    bool                                                                // statements and announced reads wait for the next round trip
 	list     func(column string, n int, values any) (string, any)
 	classify func(error) error // redoubt.ErrConflict, a redoubt.OutageError, or nil
 	schema   int64             // newest version that this program knows
@@ -142,10 +142,10 @@ func (e *engine) updateUnjudged(caller context.Context, fn func(context.Context,
 			e.health.wrote(err)
 		}
 	}()
-	if q.tx, err = e.begin(ctx, e.write, nil); err != nil {
+	if err := q.beginWrite(ctx); err != nil {
 		return e.explain(ctx, err)
 	}
-	defer q.tx.Rollback()
+	defer q.end()
 	if err := fn(ctx, q); err != nil || !q.wrote {
 		return gaveUp(ctx, caller, err)
 	}

@@ -91,7 +91,7 @@ func isShared(rows [][]any, column int) bool {
 // for it.
 func (q *session) repeat(ctx context.Context, query string, args []any, again bool) error {
 	stmt := q.prepared[query]
-	if q.engine.bulk != nil || readsAhead(ctx) || stmt == nil && (!again || len(q.prepared) >= maxPrepared) {
+	if q.engine.prepares || stmt == nil && (!again || len(q.prepared) >= maxPrepared) {
 		return q.send(ctx, query, args)
 	}
 	if err := matchArgs(query, len(args)); err != nil {

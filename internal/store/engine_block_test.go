@@ -46,3 +46,47 @@ func TestInsertWritesWhatRowsShare(t *testing.T) {
 		}
 	})
 }
+
+// TestManyRowsAreOneStatement inserts rows whose columns are all NULL, partly so and
+// never, and bytes that are none.
+func TestManyRowsAreOneStatement(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			rows := [][]any{
+				{1, "a", "hash-a", "one", nil, tx.Now(), nil},
+				{2, "b", "hash-b\x00", "two", nil, tx.Now(), tx.Now()},
+				{3, "c", "hash-c", "three", nil, tx.Now(), nil},
+			}
+			answers := [][]any{{"one", []byte{1}, []byte{}, tx.Now(), 1}, {"two", []byte{}, []byte{2}, tx.Now(), 2}}
+			return errors.Join(
+				tx.Insert(ctx, "user_link_probe", nil, ""), // no rows are no statement
+				insertTokens(ctx, tx, rows),
+				tx.Insert(ctx, "kept_answer (deployment_id, idem_key, request, answer, at, ends)", answers, ""),
+			)
+		})
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			one, err := tx.KeptAnswer(ctx, "one")
+			two, err2 := tx.KeptAnswer(ctx, "two")
+			same(t, "bytes", [][]byte{one.Request, one.Answer, two.Request, two.Answer}, [][]byte{{1}, {}, {}, {2}})
+			tokens, err3 := tx.Tokens(ctx)
+			if err := errors.Join(err, err2, err3); err != nil {
+				return err
+			}
+			var expire []bool
+			for _, token := range tokens {
+				expire = append(expire, !token.ExpiresAt.IsZero())
+			}
+			same(t, "which tokens expire", expire, []bool{false, true, false})
+			return nil
+		})
+	})
+}
+
+func insertTokens(ctx context.Context, tx *store.Tx, rows [][]any) error {
+	for i, r := range rows {
+		rows[i] = append(r, `["ci"]`, `[]`, "contract")
+		rows[i][2] = []byte(r[2].(string)) //nolint:forcetypeassert // as written above
+	}
+	return tx.Insert(ctx, "token (deployment_id, id, public_id, hash, name, last_used_at, created_at, expires_at, scopes_json, globs_json, dialect)", rows, "")
+}

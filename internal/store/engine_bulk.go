@@ -12,6 +12,10 @@ import (
 func postgresBulk(into string, rows [][]any) (query string, args []any, ok bool) {
 	var lists, picked []string
 	for column := range rows[0] {
+		if s, ok := rows[0][column].(nextID); ok {
+			picked = append(picked, "nextval('"+string(s)+"_id_seq')")
+			continue
+		}
 		kind, list := columnList(rows, column)
 		switch {
 		case kind == "" && list == nil:

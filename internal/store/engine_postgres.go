@@ -64,10 +64,10 @@ func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnCon
 		skipLocked: " FOR UPDATE SKIP LOCKED",
 		byBytes:    ` COLLATE "C"`,
 		compact:    `VACUUM FULL setting`,
-		exclusive:  `SELECT pg_advisory_xact_lock(4097083627)`, // a number that nobody else takes; without arguments it is not put off
+		exclusive:  `SELECT pg_advisory_xact_lock(4097083627)`, // a number that nobody else takes
 		nextIDs:    `SELECT nextval(CAST(CAST($1 AS TEXT) || '_id_seq' AS regclass)) FROM generate_series(1, CAST($2 AS BIGINT))`,
 		mark:       func(n int) string { return "$" + strconv.Itoa(n) },
-		bulk:       postgresBulk, ahead: true,
+		bulk:       postgresBulk, prepares: true,
 		list: postgresList, classify: classifyPostgres,
 		stall: &stall{limit: limit, ask: postgresAnswers(config)},
 	}
@@ -76,7 +76,7 @@ func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnCon
 }
 
 func postgresPool(config *pgx.ConnConfig, conns int) *sql.DB {
-	db := sql.OpenDB(pipelined{stdlib.GetConnector(*config)})
+	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxIdleTime(5 * time.Minute)

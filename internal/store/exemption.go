@@ -32,10 +32,11 @@ func (tx *Tx) ExemptionCandidates(ctx context.Context, scope redoubt.ExemptionSc
 		findings = `SELECT DISTINCT f.lineage_id FROM finding f WHERE f.deployment_id = $1`
 		subjects = `SELECT DISTINCT f.lineage_id FROM finding_subject s
 			JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id WHERE s.deployment_id = $1`
-		lineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND automatic = 1 AND NOT (` + byException + ` AND triage_state = $2)`
+		lineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND automatic = 1`
 		anyVEX   = ` AND EXISTS (SELECT 1 FROM vex_document WHERE deployment_id = $1)`
 	)
-	var reads []candidateRead
+	w := &where{tx: tx}
+	var reads []string
 	for _, q := range []struct {
 		wanted  bool
 		query   string
@@ -53,43 +54,25 @@ func (tx *Tx) ExemptionCandidates(ctx context.Context, scope redoubt.ExemptionSc
 		if !q.wanted {
 			continue
 		}
-		w := &where{tx: tx}
+		w.text.Reset()
 		if q.bounded == ofLineage {
-			w.args = append(w.args, int64(redoubt.TriageReopened))
+			w.and(`NOT (`+byException+` AND triage_state = ?)`, int64(redoubt.TriageReopened))
 		}
 		if q.column != "" {
 			w.in(q.column, q.values)
 		}
 		w.within(q.bounded, scope)
-		reads = append(reads, candidateRead{q.query + w.text.String(), w.args})
+		reads = append(reads, q.query+w.text.String())
 	}
-	return tx.readCandidates(ctx, reads)
-}
-
-// candidateRead selects the ids of lineages.
-type candidateRead struct {
-	query string
-	args  []any
-}
-
-// readCandidates makes reads in one round trip, and returns what they find, each once.
-func (tx *Tx) readCandidates(ctx context.Context, reads []candidateRead) ([]int64, error) {
-	tx.Ahead(ctx, func(ctx context.Context) {
-		for _, r := range reads {
-			_, _ = many(ctx, tx, scalar[int64], r.query, r.args...) // an error is told below
-		}
-	})
-	found := map[int64]bool{}
-	for _, r := range reads {
-		ids, err := many(ctx, tx, scalar[int64], r.query, r.args...)
-		if err != nil {
-			return nil, fmt.Errorf("find what may be exempt: %w", err)
-		}
-		for _, id := range ids {
-			found[id] = true
-		}
+	if len(reads) == 0 {
+		return []int64{}, nil
 	}
-	return slices.Sorted(maps.Keys(found)), nil
+	ids, err := many(ctx, tx, scalar[int64], strings.Join(reads, ` UNION `), w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("find what may be exempt: %w", err)
+	}
+	slices.Sort(ids)
+	return ids, nil
 }
 
 var ofFinding, ofLineage = [2]string{"f.lineage_id", "f.project_id"}, [2]string{"id", "project_id"}
@@ -107,7 +90,7 @@ func (w *where) within(columns [2]string, scope redoubt.ExemptionScope) {
 // unknown ones are not in the answer.
 func (tx *Tx) ExemptionCases(ctx context.Context, ids []int64) ([]redoubt.ExemptionCase, error) {
 	cases, err := tx.exemptionProjects(ctx, ids)
-	if err != nil && !readsAhead(ctx) {
+	if err != nil {
 		return nil, err
 	}
 	at := make(map[int64]*redoubt.ExemptionCase, len(cases))
@@ -126,7 +109,7 @@ func (tx *Tx) ExemptionCases(ctx context.Context, ids []int64) ([]redoubt.Exempt
 		if lockfile != "" && lockfile != path {
 			o.Paths = append(o.Paths, lockfile)
 		}
-		if c := at[lineage]; c != nil { // where reads are announced it may not be known yet
+		if c := at[lineage]; c != nil {
 			c.Occurrences = append(c.Occurrences, o)
 		}
 		if s.vulnerability != "" || s.group != 0 {

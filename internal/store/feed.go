@@ -30,7 +30,7 @@ var feedTables = []struct {
 // Version is that of the deployment's newest commit. An unknown deployment is
 // redoubt.ErrNotFound.
 func (s *Store) Version(ctx context.Context, deploymentID int64) (version int64, err error) {
-	err = s.engine.ask(ctx, func(ctx context.Context) error { return s.version.QueryRowContext(ctx, deploymentID).Scan(&version) })
+	err = s.engine.ask(ctx, func(ctx context.Context) error { return s.queryVersion(ctx, deploymentID).Scan(&version) })
 	return version, err
 }
 

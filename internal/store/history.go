@@ -99,10 +99,7 @@ func (h *histories) begin(deployment, instead, version int64) int64 {
 // that holds in its own history alone. It is 0 where nobody can tell, and then nothing
 // that is remembered holds. The database is asked where the version moved.
 func (tx *Tx) history(ctx context.Context) (int64, error) {
-	if tx.past != nil || readsAhead(ctx) {
-		if tx.past == nil {
-			return 0, nil
-		}
+	if tx.past != nil {
 		return *tx.past, nil
 	}
 	all, deployment, version := &tx.session.engine.histories, tx.deployment.ID, tx.Version()
@@ -121,14 +118,4 @@ func (tx *Tx) history(ctx context.Context) (int64, error) {
 	}
 	tx.past = &id
 	return id, nil
-}
-
-// expectHistory announces what history will ask.
-func (tx *Tx) expectHistory(ctx context.Context) {
-	if tx.past != nil || readsAhead(ctx) {
-		return
-	}
-	if id, newest, known := tx.session.engine.histories.at(tx.deployment.ID, tx.Version()); id != 0 && !known {
-		tx.Ahead(ctx, func(ctx context.Context) { _, _ = tx.knows(ctx, newest) }) // an error is told with the answer
-	}
 }

@@ -89,7 +89,6 @@ func (tx *Tx) LiveOfLineages(ctx context.Context, projectID int64, lineages []in
 
 // NewLineageIDs reserves n ids.
 func (tx *Tx) NewLineageIDs(ctx context.Context, n int) ([]int64, error) {
-	tx.session.reserve(ctx, seqLineage, n)
 	return tx.newIDs(ctx, seqLineage, n)
 }
 

@@ -79,9 +79,6 @@ func (tx *Tx) AddNotificationRule(ctx context.Context, n redoubt.NotificationRul
 	}
 	n.CreatedAt, n.CreatedBy, n.CheckedAt = tx.now, tx.actor, tx.now
 	err = tx.insert(ctx, `notification_rule (deployment_id, `+notificationRuleColumns+`)`, [][]any{notificationRuleValues(n)}, "")
-	if err == nil {
-		err = tx.session.settle(ctx)
-	}
 	if err != nil {
 		return n, ruleNameTaken(n.Name, err)
 	}

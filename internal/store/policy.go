@@ -115,9 +115,7 @@ func (tx *Tx) CreatePolicy(ctx context.Context, p redoubt.Policy) (redoubt.Polic
 	if p.ID, err = tx.newID(ctx, seqPolicy); err != nil {
 		return p, err
 	}
-	if err = tx.addPolicies(ctx, []redoubt.Policy{p}); err == nil {
-		err = tx.session.settle(ctx)
-	}
+	err = tx.addPolicies(ctx, []redoubt.Policy{p})
 	if errors.Is(err, redoubt.ErrConflict) {
 		err = fmt.Errorf("a policy with the slug %s exists already: %w", p.Slug, redoubt.ErrConflict)
 	}

@@ -22,7 +22,7 @@ func scanProject(r row) (p redoubt.Project, err error) {
 // with their tags. The condition starts with AND or is an ORDER BY.
 func (tx *Tx) projectsWhere(ctx context.Context, condition string, args ...any) ([]redoubt.Project, error) {
 	projects, err := many(ctx, tx, scanProject, `SELECT `+projectColumns+` FROM project WHERE deployment_id = $1 `+condition, args...)
-	if err != nil || len(projects) == 0 && !readsAhead(ctx) {
+	if err != nil || len(projects) == 0 {
 		return projects, err
 	}
 	at := make(map[int64]int, len(projects))
@@ -42,16 +42,40 @@ func (tx *Tx) projectsWhere(ctx context.Context, condition string, args ...any) 
 	return projects, err
 }
 
-func (tx *Tx) projectWhere(ctx context.Context, condition string, args ...any) (redoubt.Project, error) {
-	projects, err := tx.projectsWhere(ctx, condition, args...)
-	switch {
-	case err != nil:
-		return redoubt.Project{}, err
-	case len(projects) == 0:
-		return redoubt.Project{}, redoubt.ErrNotFound
+// projectWhere reads the first project that meets a condition, with its tags, in one
+// statement. The condition starts with AND.
+func (tx *Tx) projectWhere(ctx context.Context, condition string, args ...any) (p redoubt.Project, err error) {
+	err = each(ctx, tx, func(r row) error {
+		var tag string
+		found, err := scanProject(tagged{r, &tag})
+		switch {
+		case err != nil:
+			return err
+		case p.ID == 0:
+			p = found
+		case p.ID != found.ID:
+			return nil
+		}
+		if tag != "" {
+			p.Tags = append(p.Tags, tag)
+		}
+		return nil
+	}, `SELECT `+projectColumns+`, COALESCE(t.tag, '') FROM (SELECT `+projectColumns+` FROM project WHERE deployment_id = $1 `+condition+`) AS p
+		LEFT JOIN project_tag t ON t.deployment_id = $1 AND t.project_id = p.id ORDER BY p.id, t.position`, args...)
+	if err == nil && p.ID == 0 {
+		err = redoubt.ErrNotFound
 	}
-	return projects[0], nil
+	return p, err
 }
+
+// tagged is a row with a tag behind the columns of a project.
+type tagged struct {
+	row
+	tag *string
+}
+
+// Scan implements row.
+func (t tagged) Scan(dest ...any) error { return t.row.Scan(append(dest, t.tag)...) }
 
 // ProjectsByID reads projects in the order of their ids; unknown ones are
 // skipped.
@@ -72,10 +96,8 @@ func (tx *Tx) Project(ctx context.Context, id int64) (redoubt.Project, error) {
 // ProjectByName finds the project of a name, else the one that last had it
 // (semantics §7). Names are compared exactly.
 func (tx *Tx) ProjectByName(ctx context.Context, name string) (redoubt.Project, error) {
-	p, err := tx.projectWhere(ctx, `AND name = $2`, name)
-	if errors.Is(err, redoubt.ErrNotFound) {
-		p, err = tx.projectOnceNamed(ctx, name)
-	}
+	p, err := tx.projectWhere(ctx, `AND id = COALESCE((SELECT id FROM project WHERE deployment_id = $1 AND name = $2),
+		(SELECT project_id FROM project_alias WHERE deployment_id = $1 AND name = $2))`, name)
 	if err != nil {
 		return p, fmt.Errorf("project %.80q: %w", name, err)
 	}
@@ -157,11 +179,7 @@ func (tx *Tx) CreateProjectWithin(ctx context.Context, globs redoubt.ProjectGlob
 			return p, err
 		}
 	}
-	p, err := tx.addProject(ctx, globs, p)
-	if err == nil {
-		err = nameTaken(p.Name, tx.session.settle(ctx))
-	}
-	return p, err
+	return tx.addProject(ctx, globs, p)
 }
 
 func (tx *Tx) addProject(ctx context.Context, globs redoubt.ProjectGlobs, p redoubt.Project) (_ redoubt.Project, err error) {
@@ -184,7 +202,7 @@ func (tx *Tx) addProject(ctx context.Context, globs redoubt.ProjectGlobs, p redo
 	if err != nil {
 		return p, nameTaken(p.Name, err)
 	}
-	if err := tx.putTags(ctx, p.ID, p.Tags); err != nil {
+	if err := tx.addTags(ctx, p.ID, p.Tags); err != nil {
 		return p, err
 	}
 	tx.change(changeProject, p.ID)
@@ -264,9 +282,6 @@ func (tx *Tx) saveProject(ctx context.Context, globs redoubt.ProjectGlobs, befor
 		UPDATE project SET name = $3, url = $4, default_branch = $5, primary_branch = $6, visibility = $7, managed_diff = $8, managed_full = $9, repo_id = $10, bound_repo_id = $11
 		WHERE deployment_id = $1 AND id = $2`, after.ID, after.Name, after.URL, after.DefaultBranch, after.PrimaryBranch,
 		after.Visibility, after.ManagedScan.Diff, after.ManagedScan.Full, after.RepoID, after.BoundRepoID)
-	if err == nil && after.Name != before.Name {
-		err = tx.session.settle(ctx)
-	}
 	if err != nil {
 		return before, nameTaken(after.Name, err)
 	}
@@ -284,6 +299,10 @@ func (tx *Tx) putTags(ctx context.Context, projectID int64, tags []string) error
 	if err := tx.write(ctx, `DELETE FROM project_tag WHERE deployment_id = $1 AND project_id = $2`, projectID); err != nil {
 		return err
 	}
+	return tx.addTags(ctx, projectID, tags)
+}
+
+func (tx *Tx) addTags(ctx context.Context, projectID int64, tags []string) error {
 	rows := make([][]any, len(tags))
 	for i, tag := range tags {
 		rows[i] = []any{projectID, i, tag}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -149,14 +150,18 @@ func (tx *Tx) freeName(ctx context.Context, p redoubt.Project, name string) (str
 // latest scan is told by the scan itself: it is neither a change of the index
 // nor an audit event.
 func (tx *Tx) ScanApplied(ctx context.Context, projectID int64, ref string, full bool, at time.Time) error {
+	tx.session.wrote = true
+	branch, err := one(ctx, tx, scalar[string], `
+		UPDATE project SET latest_scan_at = CASE WHEN latest_scan_at > $3 THEN latest_scan_at ELSE $3 END
+		WHERE deployment_id = $1 AND id = $2 RETURNING default_branch`, projectID, at)
+	if err != nil {
+		return fmt.Errorf("project %d: %w", projectID, err)
+	}
+	if !full || !strings.HasPrefix(ref, "refs/heads/") || branch != "" {
+		return nil
+	}
 	before, err := tx.Project(ctx, projectID)
 	if err != nil {
-		return err
-	}
-	err = tx.write(ctx, `
-		UPDATE project SET latest_scan_at = CASE WHEN latest_scan_at > $3 THEN latest_scan_at ELSE $3 END
-		WHERE deployment_id = $1 AND id = $2`, projectID, at)
-	if err != nil || !full || !strings.HasPrefix(ref, "refs/heads/") || before.DefaultBranch != "" {
 		return err
 	}
 	after := before

@@ -135,6 +135,17 @@ func (tx *Tx) ScanOfUpload(ctx context.Context, projectID int64, ref string, upl
 		ORDER BY applied_at DESC, id DESC LIMIT 1`, projectID, ref, upload, redoubt.ScanApplied)
 }
 
+// HasUpload reports whether a digest is that of an applied scan of the ref, outside of any
+// transaction.
+func (s *Store) HasUpload(ctx context.Context, deploymentID, projectID int64, ref string, upload redoubt.Digest) (known bool, err error) {
+	args := bind([]any{deploymentID, projectID, ref, upload, redoubt.ScanApplied})
+	err = s.engine.ask(ctx, func(ctx context.Context) error {
+		return s.engine.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM scan
+			WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest = $4 AND outcome = $5)`, args...).Scan(&known)
+	})
+	return known, err
+}
+
 // Stream tells what stands on a project's ref as a source sees it: the order
 // of semantics §5. The commit is that of the upload to judge: superseded is one
 // that was applied here before another one was. An upload that tells no commit
@@ -142,21 +153,14 @@ func (tx *Tx) ScanOfUpload(ctx context.Context, projectID int64, ref string, upl
 // ref made forgotten: what is scanned again returns.
 func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit string) (s redoubt.ScanStream, err error) {
 	const applied = ` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND outcome = $5 `
-	stream := []any{projectID, ref, source, redoubt.ScanApplied}
-
-	err = each(ctx, tx, func(r row) error { return r.Scan(&s.LastScanID, digest(&s.LastDigest)) },
-		`SELECT id, digest`+applied+`ORDER BY applied_at DESC, id DESC LIMIT 1`, stream...)
-	if err != nil || s.LastScanID == 0 && !readsAhead(ctx) {
-		return s, err
-	}
-	err = each(ctx, tx, func(r row) error { return r.Scan(instant(&s.LastFullStart), instant(&s.LastDiffStart), &s.Complete) },
-		`SELECT MAX(CASE WHEN is_full = 1 THEN started_at END), MAX(CASE WHEN is_full = 0 THEN started_at END), COUNT(CASE WHEN is_full = 1 AND status <> $6 THEN 1 END) > 0`+applied,
-		append(slices.Clip(stream), redoubt.ScanError)...)
-	if err != nil || commit == "" {
-		return s, err
-	}
-	err = each(ctx, tx, func(r row) error { return r.Scan(&s.Superseded) },
-		`SELECT EXISTS (SELECT 1`+applied+`AND commit_hash NOT IN ('', $6) AND digest <> $7
-			AND (applied_at, id) > (SELECT applied_at, id`+applied+`AND commit_hash = $6 AND digest <> $7 ORDER BY applied_at, id LIMIT 1))`, append(stream, commit, redoubt.Digest{})...)
+	err = each(ctx, tx, func(r row) error {
+		return r.Scan(&s.LastScanID, digest(&s.LastDigest), instant(&s.LastFullStart), instant(&s.LastDiffStart), &s.Complete, &s.Superseded)
+	}, `SELECT last.id, last.digest, every.full_start, every.diff_start, every.complete,
+			$7 <> '' AND EXISTS (SELECT 1`+applied+`AND commit_hash NOT IN ('', $7) AND digest <> $8
+				AND (applied_at, id) > (SELECT applied_at, id`+applied+`AND commit_hash = $7 AND digest <> $8 ORDER BY applied_at, id LIMIT 1))
+		FROM (SELECT id, digest`+applied+`ORDER BY applied_at DESC, id DESC LIMIT 1) AS last
+		CROSS JOIN (SELECT MAX(CASE WHEN is_full = 1 THEN started_at END) AS full_start, MAX(CASE WHEN is_full = 0 THEN started_at END) AS diff_start,
+			COUNT(CASE WHEN is_full = 1 AND status <> $6 THEN 1 END) > 0 AS complete`+applied+`) AS every`,
+		projectID, ref, source, redoubt.ScanApplied, redoubt.ScanError, commit, redoubt.Digest{})
 	return s, err
 }

@@ -20,24 +20,24 @@ func (tx *Tx) PutScanAccount(ctx context.Context, a redoubt.ScanAccount) error {
 		`ON CONFLICT (deployment_id, scan_id) DO UPDATE SET reported = excluded.reported, gaps_json = excluded.gaps_json, all_gaps = excluded.all_gaps`)
 }
 
-// PutScanGate keeps why a scan failed its build; nil says that it did not. A code host
-// that the project is a repository of is told.
+// PutScanGate keeps why a scan failed its build; nil says that it did not. It is written
+// when the transaction ends. A code host that the project is a repository of is told.
 func (tx *Tx) PutScanGate(ctx context.Context, scanID int64, gate *redoubt.ScanGate) error {
 	text := ""
 	if gate != nil {
 		text = encoded(gate)
 	}
-	err := tx.insert(ctx, `scan_account (deployment_id, scan_id, reported, gaps_json, all_gaps, gate_json)`,
-		[][]any{{scanID, []byte{}, "[]", 0, text}}, `ON CONFLICT (deployment_id, scan_id) DO UPDATE SET gate_json = excluded.gate_json`)
-	if err != nil {
-		return err
-	}
+	tx.session.wrote = true
+	tx.gates = append(tx.gates, []any{scanID, []byte{}, "[]", 0, text})
 	tx.tellBlocked(scanID, gate)
 	return tx.queueTellingOf(ctx, scanID)
 }
 
-// ExpectScanGate announces, within Ahead, what PutScanGate reads first.
-func (tx *Tx) ExpectScanGate(ctx context.Context) { _, _ = tx.hostHears(ctx) }
+// writeGates writes what PutScanGate was given.
+func (tx *Tx) writeGates(ctx context.Context) error {
+	return tx.insert(ctx, `scan_account (deployment_id, scan_id, reported, gaps_json, all_gaps, gate_json)`, tx.gates,
+		`ON CONFLICT (deployment_id, scan_id) DO UPDATE SET gate_json = excluded.gate_json`)
+}
 
 // ScanAccount returns what a scan says of itself. A scan that has not ended, or
 // ended before accounts were kept, is redoubt.ErrNotFound.

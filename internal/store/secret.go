@@ -56,24 +56,15 @@ func keepsSecret(f redoubt.SecretFilter, o Occurrence) bool {
 // told of are true, those that only a policy serves to Semgrep are false.
 func (tx *Tx) SecretRules(ctx context.Context) (map[redoubt.SecretRule]bool, error) {
 	rules := map[redoubt.SecretRule]bool{}
-	err := each(ctx, tx, func(r row) error {
-		var rule redoubt.SecretRule
-		err := r.Scan(&rule.Name)
-		rule.Tool = "semgrep"
-		rules[rule] = false
-		return err
-	}, `SELECT p.rule_name FROM policy_rule p JOIN rule r ON r.deployment_id = p.deployment_id AND r.id = p.rule_id
-		WHERE p.deployment_id = $1 AND p.served = 1 AND r.issue_type = $2`, int64(redoubt.Secrets))
-	if err != nil {
-		return nil, err
-	}
 	return rules, each(ctx, tx, func(r row) error {
 		var rule redoubt.SecretRule
 		var settled bool
 		err := r.Scan(&rule.Tool, &rule.Name, &settled)
-		rules[rule] = settled
+		rules[rule] = rules[rule] || settled
 		return err
-	}, `SELECT tool, name, settled FROM secret_rule WHERE deployment_id = $1`)
+	}, `SELECT tool, name, settled FROM secret_rule WHERE deployment_id = $1
+		UNION ALL SELECT 'semgrep', p.rule_name, 0 FROM policy_rule p JOIN rule r ON r.deployment_id = p.deployment_id AND r.id = p.rule_id
+		WHERE p.deployment_id = $1 AND p.served = 1 AND r.issue_type = $2`, int64(redoubt.Secrets))
 }
 
 // PutSecretRules remembers rules that look for secrets, of which there are no

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // session is one transaction on the database, without a tenant: what is
@@ -13,10 +12,11 @@ import (
 type session struct {
 	engine *engine
 	tx     *sql.Tx
+	conn   *sql.Conn   // of a transaction that writes to PostgreSQL; else nil
+	batch  *writeBatch // within together; else nil
 	wrote  bool
 	shreds bool
 
-	reserved map[sequence]int     // how many ids were announced
 	prepared map[string]*sql.Stmt // for the time of the transaction, by text
 }
 
@@ -30,44 +30,32 @@ type querier interface {
 // row is what a scan function reads the columns of.
 type row interface{ Scan(dest ...any) error }
 
-// write writes. The database may say later that it failed, and then names it; no
-// commit is acknowledged before.
+// write writes. Within together it may return before the database has answered.
 func (q *session) write(ctx context.Context, query string, args ...any) error {
 	return q.send(ctx, query, bind(args))
 }
 
 func (q *session) send(ctx context.Context, query string, bound []any) error {
-	if readsAhead(ctx) {
-		return errAhead
-	}
 	if err := matchArgs(query, len(bound)); err != nil {
 		return err
 	}
 	q.wrote = true
+	if q.batch != nil {
+		return q.queue(ctx, query, bound)
+	}
 	_, err := q.tx.ExecContext(ctx, query, bound...)
 	return q.engine.explain(ctx, err)
 }
 
-// settle has the database do what was written, so that an error is that of the
-// caller's last write.
-func (q *session) settle(ctx context.Context) error {
-	if !q.engine.ahead {
-		return nil
-	}
-	_, err := q.tx.ExecContext(ctx, settle)
-	return q.engine.explain(ctx, err)
-}
-
-// exec writes, waits for the database to have done so, and returns how many rows it
-// wrote.
+// exec writes, and returns how many rows it wrote.
 func (q *session) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	if readsAhead(ctx) {
-		return 0, errAhead
-	}
 	if err := matchArgs(query, len(args)); err != nil {
 		return 0, err
 	}
 	q.wrote = true
+	if err := q.flush(ctx); err != nil {
+		return 0, err
+	}
 	result, err := q.tx.ExecContext(ctx, query, bind(args)...)
 	if err != nil {
 		return 0, q.engine.explain(ctx, err)
@@ -89,10 +77,10 @@ func (q *session) shred(ctx context.Context) error {
 // query reads. It is the ground of one and many, which close the rows. A
 // statement that writes and returns rows says so to wrote itself.
 func (q *session) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if readsAhead(ctx) && !strings.HasPrefix(strings.TrimSpace(query), "SELECT ") { // it returns what it wrote
-		return nil, errAhead
-	}
 	if err := matchArgs(query, len(args)); err != nil {
+		return nil, err
+	}
+	if err := q.flush(ctx); err != nil {
 		return nil, err
 	}
 	rows, err := q.tx.QueryContext(ctx, query, bind(args)...)
@@ -187,16 +175,8 @@ func (q *session) newIDs(ctx context.Context, s sequence, n int) ([]int64, error
 	if n <= 0 {
 		return nil, nil
 	}
-	if readsAhead(ctx) {
-		return nil, errAhead
-	}
 	q.wrote = true
-	size := n
-	if announced := q.reserved[s]; announced >= n {
-		size = announced
-	}
-	delete(q.reserved, s)
-	ids, err := many(ctx, q, scalar[int64], q.engine.nextIDs, string(s), size)
+	ids, err := many(ctx, q, scalar[int64], q.engine.nextIDs, string(s), n)
 	if err != nil {
 		return nil, fmt.Errorf("reserve %s ids: %w", s, err)
 	}
@@ -206,20 +186,32 @@ func (q *session) newIDs(ctx context.Context, s sequence, n int) ([]int64, error
 	for len(ids) < n { // SQLite answers the first one only
 		ids = append(ids, ids[len(ids)-1]+1)
 	}
-	return ids[:n], nil
+	return ids, nil
 }
 
-// reserve announces that newIDs will be called for n ids at most; those that are
-// not taken are lost.
-func (q *session) reserve(ctx context.Context, s sequence, n int) {
-	if !readsAhead(ctx) || n <= 0 {
-		return
+// nextID stands for the next id of a sequence in a row to insert. PostgreSQL draws it with
+// the insert.
+type nextID sequence
+
+// drawIDs replaces each nextID where the insert cannot draw it.
+func (q *session) drawIDs(ctx context.Context, rows [][]any) error {
+	if q.engine.bulk != nil {
+		return nil
 	}
-	if q.reserved == nil {
-		q.reserved = map[sequence]int{}
+	for column, v := range rows[0] {
+		s, ok := v.(nextID)
+		if !ok {
+			continue
+		}
+		ids, err := q.newIDs(ctx, sequence(s), len(rows))
+		if err != nil {
+			return err
+		}
+		for i, id := range ids {
+			rows[i][column] = id
+		}
 	}
-	q.reserved[s] = n
-	_, _ = many(ctx, q, scalar[int64], q.engine.nextIDs, string(s), n) // asked for; an error is told with the answer
+	return nil
 }
 
 // newID reserves one id.
@@ -245,6 +237,9 @@ func (q *session) insertGlobal(ctx context.Context, into string, rows [][]any, c
 func (q *session) insertRows(ctx context.Context, first []any, into string, rows [][]any, conflict string) error {
 	if len(rows) == 0 {
 		return nil
+	}
+	if err := q.drawIDs(ctx, rows); err != nil {
+		return err
 	}
 	width := len(first) + len(rows[0])
 	size := min(blockRows, max(1, maxArgs/width))

@@ -82,17 +82,36 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err := e.ask(ctx, func(ctx context.Context) error { return e.migrate(ctx, c.Logger) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("bring the database up to date: %w", err), e.close())
 	}
-	// This is asked before every answer: to parse it takes as long as to run it.
-	var version *sql.Stmt
-	err = e.ask(ctx, func(ctx context.Context) (err error) {
-		//nolint:sqlclosecheck // Close closes it
-		version, err = e.index.PrepareContext(ctx, `SELECT version FROM deployment WHERE id = $1`)
-		return err
-	})
-	if err != nil {
+	s := &Store{engine: e, clock: c.Clock}
+	if err := s.prepareVersion(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store: %w", err), e.close())
 	}
-	return &Store{engine: e, clock: c.Clock, version: version}, nil
+	return s, nil
+}
+
+// versionQuery runs before every answer.
+const versionQuery = `SELECT version FROM deployment WHERE id = $1`
+
+// prepareVersion prepares versionQuery for SQLite, where parsing takes as long as running.
+// The driver of PostgreSQL prepares statements by itself, unless the database's URL says
+// otherwise: a pooler may not know one that is prepared here.
+func (s *Store) prepareVersion(ctx context.Context) error {
+	if s.engine.prepares {
+		return nil
+	}
+	return s.engine.ask(ctx, func(ctx context.Context) (err error) {
+		//nolint:sqlclosecheck // Close closes it
+		s.version, err = s.engine.index.PrepareContext(ctx, versionQuery)
+		return err
+	})
+}
+
+// queryVersion reads a deployment's version.
+func (s *Store) queryVersion(ctx context.Context, deploymentID int64) *sql.Row {
+	if s.version == nil {
+		return s.engine.index.QueryRowContext(ctx, versionQuery, deploymentID)
+	}
+	return s.version.QueryRowContext(ctx, deploymentID)
 }
 
 // warnIfShared logs that others on this machine can read a database, as one that was
@@ -110,7 +129,12 @@ func (s *Store) OnCommit(told func(deploymentID, version int64)) { s.committed =
 
 // Close lets go of the database. What is still under way fails with
 // redoubt.ErrUnavailable; what was committed is on disk.
-func (s *Store) Close() error { return errors.Join(s.version.Close(), s.engine.close()) }
+func (s *Store) Close() error {
+	if s.version == nil {
+		return s.engine.close()
+	}
+	return errors.Join(s.version.Close(), s.engine.close())
+}
 
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {

@@ -32,6 +32,7 @@ type Tx struct {
 
 	notified redoubt.NotificationEvents // that some rule of the deployment asks for
 	happened []redoubt.Happening        // see Tell
+	gates    [][]any                    // see PutScanGate
 
 	lastVersions packageVersions // see versionsOf; none once a version got its id
 }
@@ -56,13 +57,13 @@ func (s *Store) viewForIndex(ctx context.Context, deploymentID int64, fn func(co
 
 func (s *Store) viewBy(ctx context.Context, by *sql.DB, deploymentID int64, fn func(context.Context, *Tx) error) error {
 	return s.engine.viewBy(ctx, by, func(ctx context.Context, q *session) error {
-		d, err := q.announcedTenant(ctx, deploymentID, "")
+		d, err := q.tenant(ctx, deploymentID, "")
 		if err != nil {
 			return err
 		}
 		tx := newTx(q, d.Deployment, later(s.now(), d.committedAt), redoubt.Actor{})
 		tx.before = d.committedAt
-		return fn(announced(ctx), tx)
+		return fn(ctx, tx)
 	})
 }
 
@@ -88,16 +89,16 @@ func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor
 	}
 	var tx *Tx
 	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		d, err := q.announcedTenant(ctx, deploymentID, q.engine.forUpdate)
+		d, err := q.tenant(ctx, deploymentID, q.engine.forUpdate)
 		if err != nil {
 			return err
 		}
 		tx = s.writer(q, d, by)
 		tx.notified = d.notified
-		if err := fn(announced(ctx), tx); err != nil || !q.wrote {
+		if err := fn(ctx, tx); err != nil || !q.wrote {
 			return err
 		}
-		return tx.finish(ctx)
+		return q.together(ctx, func() error { return tx.finish(ctx) })
 	})
 	if err == nil && len(tx.changes) > 0 && s.committed != nil {
 		s.committed(deploymentID, tx.nextVersion())
@@ -163,6 +164,12 @@ func (tx *Tx) query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return tx.session.query(ctx, query, tx.withTenant(args)...)
 }
 
+// Together sends the writes of fn to PostgreSQL in as few round trips as its reads allow. A
+// write within may fail later: with the next read, or at the end of fn.
+func (tx *Tx) Together(ctx context.Context, fn func() error) error {
+	return tx.session.together(ctx, fn)
+}
+
 func (tx *Tx) withTenant(args []any) []any { return append([]any{tx.deployment.ID}, args...) }
 
 func (tx *Tx) explain(ctx context.Context, err error) error { return tx.session.explain(ctx, err) }
@@ -223,6 +230,9 @@ func (tx *Tx) changeDeleted(kind changeKind, ids ...int64) {
 func (tx *Tx) finish(ctx context.Context) error {
 	if err := tx.endExceptionRequests(ctx); err != nil {
 		return fmt.Errorf("end requests for exceptions: %w", err)
+	}
+	if err := tx.writeGates(ctx); err != nil {
+		return fmt.Errorf("write the gates of scans: %w", err)
 	}
 	if err := tx.writeEvents(ctx); err != nil {
 		return fmt.Errorf("write the audit trail: %w", err)

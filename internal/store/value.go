@@ -34,6 +34,8 @@ func bind(args []any) []any {
 			}
 		case redoubt.Digest:
 			out[i] = v[:]
+		case nextID:
+			out[i] = v
 		default:
 			out[i] = plain(arg)
 		}

@@ -51,7 +51,7 @@ func imageOfVEX(d redoubt.VEXDocument, statements int) vexImage {
 // redoubt.ErrNotFound.
 func (tx *Tx) VEXDocument(ctx context.Context, id int64) (redoubt.VEXDocument, error) {
 	d, err := one(ctx, tx, scanVEX, `SELECT `+vexColumns+` FROM vex_document WHERE deployment_id = $1 AND id = $2`, id)
-	if err != nil && !readsAhead(ctx) {
+	if err != nil {
 		return d, fmt.Errorf("VEX document %d: %w", id, err)
 	}
 	statements, unread := many(ctx, tx, func(r row) (s redoubt.VEXStatement, err error) { return s, r.Scan(decoded(&s)) },

@@ -36,7 +36,7 @@ func (tx *Tx) claimsOf(ctx context.Context, names []string) (map[string][]redoub
 		ids[at.document] = true
 	}
 	documents, err := tx.vexHeadings(ctx, slices.Sorted(maps.Keys(ids)))
-	if err != nil || readsAhead(ctx) { // some documents may not be known yet
+	if err != nil {
 		return nil, err
 	}
 	claims := map[string][]redoubt.VEXClaim{}
