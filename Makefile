@@ -73,8 +73,8 @@ vuln: ## Look for known vulnerabilities in what we import (needs the network)
 	go run golang.org/x/vuln/cmd/govulncheck@latest ./...
 
 .PHONY: bench
-bench: ## Run the benchmarks, each beside its limit, and end with a table; BENCH=Deployment/10000/page narrows them
-	go test -run '^$$' -bench '$(BENCH)' -timeout 60m $(call packages_with,^func Benchmark) | go run ./internal/tools/benchreport
+bench: ## Run the benchmarks, each beside its limit; BENCH=Deployment/10000/page narrows them
+	go test -run '^$$' -bench '$(BENCH)' -timeout 60m $(call packages_with,^func Benchmark)
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME=10s

@@ -32,6 +32,27 @@ func Line(s string) string { return without(s, "") }
 // but line ends and tabs.
 func Note(s string) string { return without(strings.ReplaceAll(s, "\r\n", "\n"), "\n\t") }
 
+// Shorten is a text of at most so many characters, one or more. Where something is left out,
+// the last of them is an ellipsis.
+func Shorten(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+// CutBytes is the beginning of a text of at most so many bytes, between characters. It shares
+// no memory with a text that it cuts.
+func CutBytes(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return strings.Clone(s[:limit])
+}
+
 func without(s, keep string) string {
 	if !utf8.ValidString(s) {
 		return s // nobody keeps that

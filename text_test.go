@@ -50,3 +50,19 @@ func TestControlsStayOutside(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestShortenedTexts(t *testing.T) {
+	for name, c := range map[string][2]string{
+		"fits":                     {Shorten("数a数", 3), "数a数"},
+		"characters":               {Shorten("数a数b", 3), "数a…"},
+		"one":                      {Shorten("ab", 1), "…"},
+		"empty":                    {Shorten("", 1), ""},
+		"bytes fit":                {CutBytes("a数", 4), "a数"},
+		"bytes between characters": {CutBytes("a数b", 3), "a"},
+		"no bytes":                 {CutBytes("数", 0), ""},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("%s: %q, want %q", name, c[0], c[1])
+		}
+	}
+}

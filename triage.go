@@ -1,6 +1,7 @@
 package redoubt
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -64,6 +65,19 @@ type Triage struct {
 	// Assignee is the name of the user whose finding it is; empty: nobody's. It
 	// is beside the decision and outlives it.
 	Assignee string `json:",omitempty"`
+}
+
+// DecidedByPerson reports whether a person set the state, also to reopened: no worker changes it.
+func (t Triage) DecidedByPerson() bool {
+	return !t.Automatic && t.State != 0 && t.State != TriageUntriaged
+}
+
+// HandledByPerson reports whether a person ignores, reviews or fixes the finding.
+func (t Triage) HandledByPerson() bool { return t.DecidedByPerson() && t.State != TriageReopened }
+
+// Line holds all members of a triage, for hashes that must differ where one of them does.
+func (t Triage) Line() string {
+	return fmt.Sprintf("%d %d %q %d %q %t %d %q", t.State, t.Reason, t.Comment, t.At.UnixMicro(), t.By, t.Automatic, t.Until.UnixMicro(), t.Assignee)
 }
 
 // AssigneeNobody and AssigneeMe stand for names where people are filtered by:

@@ -22,3 +22,40 @@ func TestEndOfDay(t *testing.T) {
 		}
 	}
 }
+
+// TestDecidedByPerson is of each state, set by a person and by a worker.
+func TestDecidedByPerson(t *testing.T) {
+	for state, want := range map[redoubt.TriageState]struct{ decided, handled bool }{
+		0: {}, redoubt.TriageUntriaged: {}, redoubt.TriageReopened: {true, false},
+		redoubt.TriageIgnored: {true, true}, redoubt.TriageReviewing: {true, true}, redoubt.TriageFixing: {true, true},
+	} {
+		if got := (redoubt.Triage{State: state}); got.DecidedByPerson() != want.decided || got.HandledByPerson() != want.handled {
+			t.Errorf("%q: decided %t, handled %t", state, got.DecidedByPerson(), got.HandledByPerson())
+		}
+		if got := (redoubt.Triage{State: state, Automatic: true}); got.DecidedByPerson() || got.HandledByPerson() {
+			t.Errorf("%q of a worker is a person's", state)
+		}
+	}
+}
+
+// TestTriageLine differs for each member.
+func TestTriageLine(t *testing.T) {
+	now := time.Unix(1, 0)
+	seen := map[string]bool{}
+	for _, tr := range []redoubt.Triage{
+		{},
+		{State: redoubt.TriageIgnored},
+		{Reason: redoubt.NoTime},
+		{Comment: "a"},
+		{At: now},
+		{By: redoubt.Actor{Kind: "user", ID: "1"}},
+		{Automatic: true},
+		{Until: now},
+		{Assignee: "a"},
+	} {
+		if line := tr.Line(); seen[line] {
+			t.Errorf("%+v is %q, as another", tr, line)
+		}
+		seen[tr.Line()] = true
+	}
+}

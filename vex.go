@@ -135,7 +135,7 @@ func VEXJustification(word string) (openVEX, cycloneDX string, ok bool) {
 func (s *VEXStatement) Triage() VEXTriage {
 	if s.Own != nil {
 		t := *s.Own
-		t.Comment = CutNote(t.Comment) // a mark may be longer than the secret that was there
+		t.Comment = Shorten(t.Comment, MaxNote) // a mark may be longer than the secret that was there
 		return t
 	}
 	t := VEXTriage{State: TriageIgnored, Reason: FalsePositive, Comment: s.Detail}
@@ -159,16 +159,8 @@ func (s *VEXStatement) Triage() VEXTriage {
 	if word+t.Comment != s.Detail {
 		t.Comment = word + t.Comment
 	}
-	t.Comment = CutNote(t.Comment)
+	t.Comment = Shorten(t.Comment, MaxNote)
 	return t
-}
-
-// CutNote bounds a comment as those of people are.
-func CutNote(s string) string {
-	if runes := []rune(s); len(runes) > MaxNote {
-		return string(runes[:MaxNote-1]) + "…"
-	}
-	return s
 }
 
 // VEXOf says of a triage what VEX can say, in a statement without names and

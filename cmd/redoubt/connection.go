@@ -41,7 +41,7 @@ func (c connectionHooksCmd) Run(a *app) error {
 	}
 	return c.run(a, func(k *hosts.Keeper, _ *store.Store, d redoubt.Deployment) error {
 		k.HookURL = c.PublicURL
-		n, refused, err := k.Hook(a.ctx, d.ID, a.actor(), c.ID)
+		n, refused, err := k.Hook(a.ctx, d.ID, a.actor(), c.ID, 0)
 		if n > 0 || cmp.Or(refused, err) == nil {
 			_, told := fmt.Fprintf(a.out, "%d repositories tell this server of pushes and change requests\n", n)
 			err = errors.Join(err, told)

@@ -148,5 +148,5 @@ func userAgent(r *http.Request) string { return brief(r.UserAgent(), maxAgent) }
 // brief is text of a client on one line, without secrets, its beginning only.
 func brief(s string, limit int) string {
 	s = printable(s)
-	return strings.ToValidUTF8(s[:min(len(s), limit)], "")
+	return strings.ToValidUTF8(redoubt.CutBytes(s, limit), "")
 }

@@ -26,6 +26,7 @@ type limit struct {
 	unit    string
 	run     func() time.Duration
 	inverse bool
+	most    float64 // the benchmark fails where the ratio is higher; 0: never
 }
 
 func (l limit) ratio(subject, limit time.Duration) float64 {
@@ -63,7 +64,11 @@ func compare(b *testing.B, subject func() time.Duration, limits ...limit) time.D
 	typical := median(times)
 	b.ReportMetric(float64(typical), "ns/op")
 	for i, l := range limits {
-		b.ReportMetric(median(ratios[i]), l.unit)
+		ratio := median(ratios[i])
+		b.ReportMetric(ratio, l.unit)
+		if l.most > 0 && ratio > l.most {
+			b.Errorf("%.2f %s, want at most %g", ratio, l.unit, l.most)
+		}
 	}
 	return typical
 }

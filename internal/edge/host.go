@@ -27,6 +27,7 @@ type CodeHosts interface {
 	HooksAt() string
 	// Hook has the host tell this server, at the public address that it was configured with, of
 	// what happens there, and returns in how many repositories; refused is what the host said no
-	// with. A server without such an address is redoubt.ErrConflict.
-	Hook(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64) (n int, refused, err error)
+	// with. A repository's id makes that one's webhook alone, 0 all of the connection. A server
+	// without such an address is redoubt.ErrConflict.
+	Hook(ctx context.Context, deploymentID int64, by redoubt.Actor, id, repositoryID int64) (n int, refused, err error)
 }

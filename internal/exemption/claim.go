@@ -116,5 +116,5 @@ func (c *claim) note() string {
 	if s.Detail != "" {
 		text += ". " + s.Detail
 	}
-	return redoubt.CutNote(text)
+	return redoubt.Shorten(text, redoubt.MaxNote)
 }

@@ -21,8 +21,7 @@ type Effect []redoubt.TriageEvent
 func (f Effect) Selection() string {
 	sum := sha256.New()
 	for _, e := range f {
-		t := e.Before
-		fmt.Fprintf(sum, "%d %d %d %d %q %d %q %t %d %q\n", e.LineageID, e.After.State, t.State, t.Reason, t.Comment, t.At.UnixMicro(), t.By, t.Automatic, t.Until.UnixMicro(), t.Assignee)
+		fmt.Fprintf(sum, "%d %d %s\n", e.LineageID, e.After.State, e.Before.Line())
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

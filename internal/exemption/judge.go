@@ -38,7 +38,7 @@ func NewJudge(exceptions []redoubt.Exception, now time.Time) *Judge {
 // What a person or another worker decided stays.
 func (j *Judge) Decide(c *redoubt.ExemptionCase) (redoubt.TriageEvent, bool) {
 	before := c.Lineage.Triage
-	if decidedByOthers(before) {
+	if before.DecidedByPerson() || ignoredByOthers(before) {
 		return redoubt.TriageEvent{}, false
 	}
 	after, note := j.triage(c)
@@ -77,13 +77,9 @@ func (j *Judge) triage(c *redoubt.ExemptionCase) (after redoubt.Triage, note str
 	return before, ""
 }
 
-// decidedByOthers reports whether a triage is none of exemptions: what a person
-// decided, and what another worker ignored.
-func decidedByOthers(t redoubt.Triage) bool {
-	if !t.Automatic {
-		return t.State != redoubt.TriageUntriaged && t.State != 0
-	}
-	return t.State == redoubt.TriageIgnored && t.By.Kind != redoubt.ActorException && t.By.Kind != redoubt.ActorVEX
+// ignoredByOthers reports whether a worker ignored it, by neither an exception nor a VEX statement.
+func ignoredByOthers(t redoubt.Triage) bool {
+	return t.Automatic && t.State == redoubt.TriageIgnored && t.By.Kind != redoubt.ActorException && t.By.Kind != redoubt.ActorVEX
 }
 
 // reopened reports whether a triage is what an exception or a VEX statement

@@ -52,7 +52,7 @@ func TestACopyLeavesHooksAlone(t *testing.T) {
 		}
 	}
 	there := slices.Clone(w.host.hooked)
-	for _, lacks := range []string{"", "push"} { // that it tells only a part is the original's to mend
+	for _, lacks := range []string{"", "push"} { // also where it lacks events
 		w.host.hooked[0].Lacks, there[0].Lacks = lacks, lacks
 		looks(restored)
 		same(t, "after the copy looked", w.host.hooked, there)
@@ -114,23 +114,4 @@ func TestServersOfOneDatabaseLeaveEachOthersHooksAlone(t *testing.T) {
 			same(t, "what the first one says", w.elsewhere(c.ID), step.told)
 		}
 	})
-}
-
-// TestAHookFromBeforeAddressesWereKept is known by the address that the first look finds.
-func TestAHookFromBeforeAddressesWereKept(t *testing.T) {
-	const ours, theirs = "https://redoubt.example", "https://staging.example"
-	w := newWorld(t, storetest.New(t, "sqlite"))
-	c := w.connect()
-	w.hook(c, ours)
-	w.update(func(ctx context.Context, tx *store.Tx) error {
-		r := w.repository(c)
-		return tx.SetRepositoryHook(ctx, r.ID, r.HookID, "")
-	})
-	there := slices.Clone(w.host.hooked)
-	w.keeper.HookURL = theirs
-	_, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID)
-	w.must(err)
-	same(t, "at the host", w.host.hooked, there)
-	same(t, "known", w.repository(c).HookAddress, ours+w.hookPath(c))
-	same(t, "told", w.elsewhere(c.ID), ours+w.hookPath(c))
 }

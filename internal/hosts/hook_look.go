@@ -3,6 +3,7 @@ package hosts
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -17,18 +18,11 @@ const (
 	lookFor   = 20 * time.Second
 )
 
-// lookAtHooks looks whether the webhooks that we made at a host still are as we made them:
-// somebody may have changed one there, or an earlier version made it. One that tells this server
-// only a part is made anew, once; what stays wrong is kept, for people. One that tells another
-// address is left alone, as another server may live by it: the original of a restored copy. What
-// goes wrong at one holds up no other.
+// lookAtHooks asks a host whether the webhooks that we made there still are as we made them, and
+// stores what is wrong, for people: it makes none. What goes wrong at one holds up no other.
 func (k *Keeper) lookAtHooks(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host) error {
 	if !c.Kind.HasWebhooks() {
 		return nil
-	}
-	at, err := k.hookAt(deploymentID, following, c, h)
-	if err != nil {
-		return err
 	}
 	var list []redoubt.Repository
 	if err := k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -40,7 +34,7 @@ func (k *Keeper) lookAtHooks(ctx context.Context, deploymentID int64, c redoubt.
 	asking, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
 	for _, r := range list {
-		err := at.look(asking, r)
+		err := k.lookAtHook(asking, deploymentID, h, r)
 		if busy := (*redoubt.BusyError)(nil); asking.Err() != nil || errors.As(err, &busy) || unknownTo(err) {
 			break
 		}
@@ -51,71 +45,36 @@ func (k *Keeper) lookAtHooks(ctx context.Context, deploymentID int64, c redoubt.
 	return ctx.Err()
 }
 
-// look looks at the webhook of one repository.
-func (a hookAt) look(ctx context.Context, r redoubt.Repository) error {
-	found, err := a.find(ctx, r)
-	if err == nil && found.mendable && found.lacks != r.HookLacks { // else it was tried before: the host makes no other, or does not let us
-		if err = a.mend(ctx, r); err == nil {
-			if r, err = a.again(ctx, r.ID); err == nil {
-				found, err = a.find(ctx, r)
-			}
-		}
-	}
+// lookAtHook asks for the webhook of one repository. A host that does not answer leaves what was
+// known of it.
+func (k *Keeper) lookAtHook(ctx context.Context, deploymentID int64, h scm.Host, r redoubt.Repository) error {
+	lacks := r.HookLacks
+	list, err := h.Hooks(ctx, r)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil && found.lacks == "" {
-		found.lacks = r.HookLacks
+	if err == nil {
+		lacks = hookLacks(list, r)
 	}
-	return errors.Join(err, a.write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.NoteHookLook(ctx, r.ID, r.HookID, found.address, found.lacks)
+	return errors.Join(err, k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+		return tx.NoteHookLook(ctx, r.ID, r.HookID, lacks)
 	}))
 }
 
-// mend makes the webhook of a repository anew, unless somebody did so since it was looked at,
-// perhaps for another address.
-func (a hookAt) mend(ctx context.Context, r redoubt.Repository) error {
-	return a.alone(ctx, r.ID, func(ctx context.Context, now redoubt.Repository) (string, bool, error) {
-		if now.HookID != r.HookID {
-			return "", false, nil
-		}
-		return a.put(ctx, now)
-	})
-}
-
-func (a hookAt) again(ctx context.Context, id int64) (r redoubt.Repository, err error) {
-	err = a.Store.View(ctx, a.deploymentID, func(ctx context.Context, tx *store.Tx) error {
-		r, err = tx.RepositoryByID(ctx, id)
-		return err
-	})
-	return r, err
-}
-
-// foundHook is how the webhook of a repository is at its host.
-type foundHook struct {
-	address  string // that it tells; empty: it is not there
-	lacks    string // what is wrong with it, as the end of a sentence; empty: nothing
-	mendable bool   // it tells this server, and nobody seems to want it so
-}
-
-// find asks the host for the webhook of a repository.
-func (a hookAt) find(ctx context.Context, r redoubt.Repository) (foundHook, error) {
-	list, err := a.host.Hooks(ctx, r)
-	if err != nil {
-		return foundHook{}, err
+// hookLacks says what is wrong with the webhook of a repository, by all that the host has
+// there, as the end of a sentence; empty: nothing.
+func hookLacks(there []scm.Hook, r redoubt.Repository) string {
+	i := slices.IndexFunc(there, func(one scm.Hook) bool { return one.ID == r.HookID })
+	if i < 0 {
+		return "is not there any more"
 	}
-	for _, one := range list {
-		switch {
-		case one.ID != r.HookID:
-		case one.Off:
-			return foundHook{one.Address, "is switched off", false}, nil
-		case r.HookAddress != "" && one.Address != r.HookAddress:
-			return foundHook{one.Address, "tells another address, " + redoubt.Line(one.Address), false}, nil
-		case one.Lacks != "":
-			return foundHook{one.Address, "does not tell of " + one.Lacks, one.Address == a.address}, nil
-		default:
-			return foundHook{address: one.Address}, nil
-		}
+	switch one := there[i]; {
+	case one.Off:
+		return "is switched off"
+	case r.HookAddress != "" && one.Address != r.HookAddress:
+		return "tells another address, " + redoubt.Line(one.Address)
+	case one.Lacks != "":
+		return "does not tell of " + one.Lacks
 	}
-	return foundHook{lacks: "is not there any more"}, nil
+	return ""
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +28,7 @@ func (w *world) hook(c redoubt.Connection, address string) {
 // made has the host tell the address that the keeper has; err is what the host refused, too.
 func (w *world) made(c redoubt.Connection) (n int, err error) {
 	w.t.Helper()
-	n, refused, err := w.keeper.Hook(w.t.Context(), w.d.ID, storetest.Actor, c.ID)
+	n, refused, err := w.keeper.Hook(w.t.Context(), w.d.ID, storetest.Actor, c.ID, 0)
 	return n, errors.Join(refused, err)
 }
 
@@ -60,27 +59,12 @@ func TestAServerThatWasGivenNoAddressMakesNoHooks(t *testing.T) {
 	same(t, "where the host tells", there, []scm.Hook{{ID: "41", Address: "https://redoubt.example" + w.hookPath(c)}})
 
 	w.keeper.HookURL = ""
-	n, refused, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID)
+	n, refused, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, 0)
 	if n != 0 || refused != nil || !errors.Is(err, redoubt.ErrConflict) || !strings.Contains(err.Error(), "--public-url (REDOUBT_PUBLIC_URL)") {
 		t.Errorf("%d hooks, %v, %v", n, refused, err)
 	}
 	same(t, "the host's hooks", w.host.hooked, there)
 	same(t, "the one that is known", w.repository(c).HookID, "41")
-}
-
-// TestHooksThatAreAskedForAtOnceAreMadeOnce: those who ask later find what the first made.
-func TestHooksThatAreAskedForAtOnceAreMadeOnce(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		w := newWorld(t, s)
-		c := w.connect()
-		var asking sync.WaitGroup
-		for range 4 {
-			asking.Go(func() { w.hook(c, "https://redoubt.example") })
-		}
-		asking.Wait()
-		same(t, "hooks at the host", w.host.hooked, []scm.Hook{{ID: "41", Address: "https://redoubt.example" + w.hookPath(c)}})
-		same(t, "the one that is known", w.repository(c).HookID, "41")
-	})
 }
 
 // TestAHostHasOneHookOfOurs: what it has besides, and nobody knows of, goes; what others made stays.
@@ -119,6 +103,80 @@ func TestAHostHasOneHookOfOurs(t *testing.T) {
 	w.host.hooked = []scm.Hook{theirs}
 	w.hook(c, "https://moved.example")
 	same(t, "after somebody removed it there", w.host.hooked, []scm.Hook{theirs, {ID: w.repository(c).HookID, Address: moved}})
+}
+
+// TestRecreateHook makes the webhook of one repository again. One with the address of another
+// server stays at the host.
+func TestRecreateHook(t *testing.T) {
+	const ours, theirs = "https://redoubt.example", "https://other.example"
+	for _, step := range []struct {
+		what    string
+		there   scm.Hook // what the host has of ours; no id: nothing
+		was     string   // the address that it was made for
+		stays   bool     // at the host
+		remakes bool
+	}{
+		{"it works", scm.Hook{ID: "41", Address: ours}, ours, true, false},
+		{"it lacks events", scm.Hook{ID: "41", Address: ours, Lacks: "push"}, ours, false, true},
+		{"it is switched off", scm.Hook{ID: "41", Address: ours, Off: true}, ours, false, true},
+		{"it is gone", scm.Hook{}, ours, false, true},
+		{"somebody gave it another address", scm.Hook{ID: "41", Address: theirs}, ours, true, true},
+		{"it is another server's", scm.Hook{ID: "41", Address: theirs, Lacks: "push"}, theirs, true, true},
+	} {
+		t.Run(step.what, func(t *testing.T) {
+			storetest.Each(t, func(t *testing.T, s *store.Store) {
+				w := newWorld(t, s)
+				c := w.connect()
+				w.hook(c, step.was)
+				w.host.hooked = nil
+				var want []scm.Hook
+				if there := step.there; there.ID != "" {
+					there.Address += w.hookPath(c)
+					w.host.hooked = []scm.Hook{there}
+					if step.stays {
+						want = append(want, there)
+					}
+				}
+				w.keeper.HookURL = ours
+				check := func() {
+					t.Helper()
+					_, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID)
+					w.must(err)
+				}
+				check()
+				r := w.repository(c)
+				same(t, "broken", r.HookProblem(w.now) != "", step.remakes)
+				if n, refused, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, r.ID); n != 1 || refused != nil || err != nil {
+					t.Fatalf("%d hooks, %v, %v", n, refused, err)
+				}
+				r = w.repository(c)
+				if step.remakes {
+					want = append(want, scm.Hook{ID: r.HookID, Address: ours + w.hookPath(c)})
+				}
+				same(t, "at the host", w.host.hooked, want)
+				check()
+				same(t, "what is wrong", w.repository(c).HookProblem(w.now), "")
+			})
+		})
+	}
+}
+
+// TestRecreateHookOfNoRepository of the connection, or of one that is no project.
+func TestRecreateHookOfNoRepository(t *testing.T) {
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	c := w.connect()
+	w.keeper.HookURL = "https://redoubt.example"
+	var other redoubt.Repository
+	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		other, err = tx.RepositoryByHostID(ctx, c.ID, "3")
+		return err
+	})
+	for _, id := range []int64{other.ID, 1 << 40} {
+		if n, refused, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, id); n != 0 || refused != nil || !errors.Is(err, redoubt.ErrNotFound) {
+			t.Errorf("%d hooks, %v, %v", n, refused, err)
+		}
+	}
+	same(t, "at the host", len(w.host.hooked), 0)
 }
 
 // hears is a world whose connection's payments have a webhook that told of a push, and have

@@ -88,7 +88,7 @@ func (o order) draft(base string) scm.Draft {
 		if parts[i].Name == "Why" {
 			most = maxTicketReason
 		}
-		parts[i].Text = shortened(redoubt.Line(strings.Join(strings.Fields(parts[i].Text), " ")), most)
+		parts[i].Text = redoubt.Shorten(redoubt.Line(strings.Join(strings.Fields(parts[i].Text), " ")), most)
 	}
 	return scm.Draft{
 		Title: title(fmt.Sprintf("[%s] %s in %s", first.severity, first.rule, where)), Parts: parts,
@@ -107,17 +107,10 @@ func upgrades(fixes []redoubt.Fix) string {
 	return "Upgrade to " + strings.Join(list, " or ")
 }
 
-func shortened(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
-}
-
 // title is a line that mentions nobody: hosts look for names and numbers in titles too.
 func title(s string) string {
-	named := strings.NewReplacer("@", "@\u200b", "#", "#\u200b", "!", "!\u200b").Replace(shortened(redoubt.Line(s), maxTicketTitle))
-	return shortened(named, maxTicketTitle)
+	named := strings.NewReplacer("@", "@\u200b", "#", "#\u200b", "!", "!\u200b").Replace(redoubt.Shorten(redoubt.Line(s), maxTicketTitle))
+	return redoubt.Shorten(named, maxTicketTitle)
 }
 
 // ticketMarkdown writes parts for hosts that take Markdown, with a hidden marker.

@@ -25,18 +25,13 @@ type closedDecision struct {
 // decision, by line. A bulk decision has many of one time.
 type precedents map[precedentKey][]closedDecision
 
-// decidedByPeople reports whether somebody decided. What an exception or a VEX
-// statement decided, it decides on the new finding by itself.
-func decidedByPeople(t redoubt.Triage) bool {
-	return !t.Automatic && (t.State == redoubt.TriageIgnored || t.State == redoubt.TriageReviewing || t.State == redoubt.TriageFixing)
-}
-
-// newPrecedents gathers those of the findings that close.
+// newPrecedents gathers those of the findings that close and that a person handled. What an
+// exception or a VEX statement decided, it decides on the new finding by itself.
 func newPrecedents(closing []*redoubt.Finding, triage func(lineage int64) redoubt.Triage) precedents {
 	out := precedents{}
 	for _, row := range closing {
 		d := closedDecision{row, triage(row.LineageID)}
-		if !decidedByPeople(d.triage) {
+		if !d.triage.HandledByPerson() {
 			continue
 		}
 		for _, key := range []precedentKey{{row.RuleName, row.Path, row.PatternHash, false}, {row.RuleName, row.Path, redoubt.Digest{}, true}} {

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/redoubt/redoubt"
 )
 
 // maxAnswer bounds the data of one answer, in bytes of JSON: an assistant reads
@@ -92,14 +93,9 @@ func cut(v any, text, list int) any {
 // shortened is the beginning of a text, with what is invisible spelt out: text
 // that people do not see is not for assistants either.
 func shortened(s string, limit int) string {
-	rest := 0
-	if len(s) > limit {
-		end := limit
-		for end > 0 && !utf8.RuneStart(s[end]) {
-			end--
-		}
-		s, rest = s[:end], len(s)-end
-	}
+	whole := len(s)
+	s = redoubt.CutBytes(s, limit)
+	rest := whole - len(s)
 	if strings.ContainsFunc(s, hidden) {
 		var b strings.Builder
 		for _, r := range s {

@@ -203,9 +203,5 @@ func productsOf(r redoubt.NotificationRule) (list []redoubt.IssueType) {
 
 // cut is the beginning of a text, on one line.
 func cut(s string, most int) string {
-	s = redoubt.Line(strings.Join(strings.Fields(s), " "))
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
+	return redoubt.Shorten(redoubt.Line(strings.Join(strings.Fields(s), " ")), most)
 }

@@ -114,7 +114,7 @@ func (h *gitHost) ask(ctx context.Context, ref string) (told string, err error) 
 	c := exec.CommandContext(ctx, git, "ls-remote", "--symref", "--", h.remote, ref)
 	c.Dir, c.Env, c.Stdout, c.Stderr, c.WaitDelay = home, slices.Concat(env, []string{"PATH=" + filepath.Dir(git) + ":/usr/bin:/bin"}), &out, &wrong, askFor
 	if err := c.Run(); err != nil {
-		return "", fmt.Errorf("git cannot read the remote: %s: %w", cut(redoubt.Line(strings.TrimSpace(wrong.String())), 300), redoubt.ErrUnavailable)
+		return "", fmt.Errorf("git cannot read the remote: %s: %w", redoubt.Shorten(redoubt.Line(strings.TrimSpace(wrong.String())), 300), redoubt.ErrUnavailable)
 	}
 	return out.kept.String(), nil
 }

@@ -184,7 +184,7 @@ func (h *githubHost) ChangeRequest(ctx context.Context, r redoubt.Repository, nu
 // SetStatus implements Host.
 func (h *githubHost) SetStatus(ctx context.Context, r redoubt.Repository, commit string, s Status) error {
 	owner, name := ownerAndName(r)
-	status := github.RepoStatus{State: new(statusWord[s.State]), Context: new(s.Context), Description: new(cut(s.Text, 139))}
+	status := github.RepoStatus{State: new(statusWord[s.State]), Context: new(s.Context), Description: new(redoubt.Shorten(s.Text, 140))}
 	if s.URL != "" {
 		status.TargetURL = new(s.URL)
 	}

@@ -58,7 +58,7 @@ func goodChange(c redoubt.ChangeRequest) (redoubt.ChangeRequest, error) {
 		c.BaseCommit = ""
 	}
 	for _, s := range []*string{&c.Title, &c.Author, &c.HeadRef, &c.BaseRef, &c.WebURL} {
-		*s = cut(redoubt.Line(*s), 500)
+		*s = redoubt.Shorten(redoubt.Line(*s), 500)
 	}
 	if !strings.HasPrefix(c.WebURL, "https://") && !strings.HasPrefix(c.WebURL, "http://") {
 		c.WebURL = ""

@@ -132,7 +132,7 @@ func reasonIn(text []byte) string {
 	if reason == "" {
 		reason = jiraReason(said.Messages, said.Errors)
 	}
-	return cut(redoubt.Line(reason), 200)
+	return redoubt.Shorten(redoubt.Line(reason), 200)
 }
 
 // jiraReason puts together what Jira says of a request and of its fields.
@@ -145,13 +145,6 @@ func jiraReason(messages []string, errors json.RawMessage) string {
 		messages = append(messages, name+": "+fields[name])
 	}
 	return strings.Join(messages, " ")
-}
-
-func cut(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
 }
 
 // boundedBody fails on an answer that does not end.
@@ -187,7 +180,7 @@ func explained(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, redoubt.ErrTooLarge), errors.Is(err, redoubt.ErrNotFound), errors.Is(err, ErrUnsupported), errors.Is(err, redoubt.ErrConflict):
 		return err
 	}
-	return fmt.Errorf("the host cannot be asked: %s: %w", cut(redoubt.Line(err.Error()), 300), redoubt.ErrUnavailable)
+	return fmt.Errorf("the host cannot be asked: %s: %w", redoubt.Shorten(redoubt.Line(err.Error()), 300), redoubt.ErrUnavailable)
 }
 
 // ownerAndName are the parts of a repository's name that hosts ask for.

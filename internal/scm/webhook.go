@@ -60,7 +60,7 @@ func ReadWebhook(kind redoubt.HostKind, secret string, header http.Header, body 
 	e := Event{Name: header.Get(map[redoubt.HostKind]string{
 		redoubt.HostGitea: "X-Gitea-Event", redoubt.HostGitHub: "X-Github-Event", redoubt.HostGitLab: "X-Gitlab-Event",
 	}[kind])}
-	e.Name = cut(redoubt.Line(e.Name), 60)
+	e.Name = redoubt.Shorten(redoubt.Line(e.Name), 60)
 	var told payload
 	if err := json.Unmarshal(body, &told); err != nil {
 		return e, errors.New("the webhook is no JSON: have the host send application/json")

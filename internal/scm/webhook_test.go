@@ -54,7 +54,7 @@ func TestWhatWebhooksTell(t *testing.T) {
 		{redoubt.HostGitea, "push", `{"ref":"refs/heads/` + longBranch + `","repository":{"id":3}}`, scm.Event{Kind: scm.EventPush, Name: "push", Repository: "3", Branch: longBranch}},
 		{redoubt.HostGitea, "push", `{"ref":"refs/heads/` + longBranch + `x","repository":{"id":3}}`, scm.Event{Name: "push", Repository: "3"}},
 		{redoubt.HostGitHub, "installation_repositories", `{}`, scm.Event{Kind: scm.EventRepository, Name: "installation_repositories"}},
-		{redoubt.HostGitHub, strings.Repeat("e", 61), `{}`, scm.Event{Name: strings.Repeat("e", 60) + "…"}},
+		{redoubt.HostGitHub, strings.Repeat("e", 61), `{}`, scm.Event{Name: strings.Repeat("e", 59) + "…"}},
 		{redoubt.HostGitHub, "issue_comment", `{"action":"created","issue":{"number":9,"pull_request":{"url":"x"}},"comment":{"id":1,"body":"/redoubt ignore"},"repository":{"id":3}}`, scm.Event{Kind: scm.EventComment, Name: "issue_comment", Repository: "3", Number: 9}},
 		{redoubt.HostGitHub, "issue_comment", `{"issue":{"number":9,"pull_request":{}},"comment":{"body":"looks good"},"repository":{"id":3}}`, scm.Event{Name: "issue_comment", Repository: "3"}},
 		{redoubt.HostGitLab, "Note Hook", `{"object_attributes":{"note":"looks good"},"merge_request":{"iid":9},"project_id":3}`, scm.Event{Name: "Note Hook", Repository: "3"}},

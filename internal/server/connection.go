@@ -225,7 +225,7 @@ func (c *call) makeWebhooks(ctx context.Context, _ *none) (*api.MakeWebhooksResp
 		if err != nil {
 			return nil, err
 		}
-		n, refused, err := k.Hook(ctx, c.caller.Deployment.ID, c.caller.Actor(), id)
+		n, refused, err := k.Hook(ctx, c.caller.Deployment.ID, c.caller.Actor(), id, 0)
 		if err = cmp.Or(ctx.Err(), err); err != nil {
 			return nil, err
 		}

@@ -5,27 +5,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/redoubt/redoubt"
 )
-
-// ClaimHook lets one alone ask the host for the webhooks of a repository for a while, and
-// returns until when; the zero time where somebody else does. LeaveHook ends it.
-func (tx *Tx) ClaimHook(ctx context.Context, repositoryID int64, hold time.Duration) (until time.Time, err error) {
-	until = tx.now.Add(hold)
-	n, err := tx.exec(ctx, `UPDATE repository SET hook_until = $3 WHERE deployment_id = $1 AND id = $2 AND COALESCE(hook_until, 0) <= $4`, repositoryID, until, tx.now)
-	if err != nil || n == 0 {
-		return time.Time{}, err
-	}
-	return until, nil
-}
-
-// LeaveHook lets others ask the host for the webhooks of a repository again, unless somebody
-// else does by now.
-func (tx *Tx) LeaveHook(ctx context.Context, repositoryID int64, until time.Time) error {
-	return tx.write(ctx, `UPDATE repository SET hook_until = NULL WHERE deployment_id = $1 AND id = $2 AND hook_until = $3`, repositoryID, until)
-}
 
 // SetRepositoryHook keeps the host's id of the webhook of a repository, which tells an address of
 // what happens from now on; an empty one, that it has none.
@@ -43,11 +25,9 @@ func (tx *Tx) RepositoriesToLookAt(ctx context.Context, connectionID int64, limi
 }
 
 // NoteHookLook keeps what a look at the webhook of a repository found to be wrong with it; empty:
-// nothing. The address that it tells is kept where none was yet. Where the repository has another
-// webhook by now, or none, it is nothing of that one's.
-func (tx *Tx) NoteHookLook(ctx context.Context, repositoryID int64, hook, address, lacks string) error {
-	return tx.write(ctx, `UPDATE repository SET hook_looked_at = $5, hook_lacks = $4, hook_address = CASE WHEN hook_address = '' THEN $6 ELSE hook_address END
-		WHERE deployment_id = $1 AND id = $2 AND hook_id = $3`, repositoryID, hook, lacks, tx.now, address)
+// nothing. Where the repository has another webhook by now, or none, it is nothing of that one's.
+func (tx *Tx) NoteHookLook(ctx context.Context, repositoryID int64, hook, lacks string) error {
+	return tx.write(ctx, `UPDATE repository SET hook_looked_at = $5, hook_lacks = $4 WHERE deployment_id = $1 AND id = $2 AND hook_id = $3`, repositoryID, hook, lacks, tx.now)
 }
 
 // noteHeard keeps that a webhook told of a push or a change request of a repository, by the

@@ -74,7 +74,7 @@ func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error
 			return Result{}, err
 		}
 	}
-	maps.DeleteFunc(lineages, func(_ int64, l redoubt.Lineage) bool { return r.Automatic && decidedByPerson(l.Triage) })
+	maps.DeleteFunc(lineages, func(_ int64, l redoubt.Lineage) bool { return r.Automatic && l.Triage.DecidedByPerson() })
 	chosen := slices.Sorted(maps.Keys(lineages))
 	ids, err := r.selected(ctx, sel, targets, lineages, chosen)
 	if err != nil {
@@ -115,8 +115,7 @@ func selection(ids []int64, lineages map[int64]redoubt.Lineage, chosen []int64) 
 		fmt.Fprintf(sum, "%d,", id)
 	}
 	for _, id := range chosen {
-		t := lineages[id].Triage
-		fmt.Fprintf(sum, "\n%d %d %d %q %d %q %t %d %q", id, t.State, t.Reason, t.Comment, t.At.UnixMicro(), t.By, t.Automatic, t.Until.UnixMicro(), t.Assignee)
+		fmt.Fprintf(sum, "\n%d %s", id, lineages[id].Triage.Line())
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
@@ -138,11 +137,6 @@ func lineagesOf(targets []redoubt.Target) []int64 {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// decidedByPerson reports whether no worker may change the triage.
-func decidedByPerson(t redoubt.Triage) bool {
-	return !t.Automatic && t.State != 0 && t.State != redoubt.TriageUntriaged
 }
 
 // decide is the transition of one lineage. From any state to any of the four; a

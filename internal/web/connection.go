@@ -362,14 +362,24 @@ func (req *request) chooseRepositories() error {
 	})
 }
 
-// hookConnection has the host tell this server of pushes and change requests.
+// hookConnection makes the webhooks of a connection, or that of one repository again.
 func (req *request) hookConnection() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	repository := int64(0)
+	if form.Has("repository") {
+		if repository, err = strconv.ParseInt(form.Get("repository"), 10, 64); err != nil || repository <= 0 {
+			return redoubt.ErrNotFound
+		}
+	}
 	return req.settled("hooked", func(id int64) error {
 		hosts, err := req.hosts()
 		if err != nil {
 			return err
 		}
-		_, refused, err := hosts.Hook(req.r.Context(), req.viewer.Deployment.ID, req.viewer.Actor(), id)
+		_, refused, err := hosts.Hook(req.r.Context(), req.viewer.Deployment.ID, req.viewer.Actor(), id, repository)
 		if refused != nil && req.r.Context().Err() == nil {
 			return redoubt.Invalid("webhooks", "%s", redoubt.Line(refused.Error()))
 		}

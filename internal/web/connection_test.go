@@ -20,6 +20,8 @@ import (
 type codeHosts struct {
 	refuses     error
 	unreachable bool // it was given no address at which hosts reach it
+
+	hook func(ctx context.Context, id, repositoryID int64) error // makes webhooks; nil: the host refuses
 }
 
 const hostSecret = "t0ken-of-the-host"
@@ -75,7 +77,10 @@ func (h *codeHosts) AskToRemove(_ context.Context, _, id int64) (edge.KeepConnec
 	}, nil
 }
 
-func (h *codeHosts) Hook(context.Context, int64, redoubt.Actor, int64) (n int, refused, err error) {
+func (h *codeHosts) Hook(ctx context.Context, _ int64, _ redoubt.Actor, id, repositoryID int64) (n int, refused, err error) {
+	if h.hook != nil {
+		return 1, nil, h.hook(ctx, id, repositoryID)
+	}
 	return 0, errors.New("acme/new: the account may not make webhooks"), nil
 }
 
@@ -269,11 +274,36 @@ func TestASilentWebhookIsSaid(t *testing.T) {
 	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {
 		return tx.NoteMissed(ctx, r, strings.Repeat("1", 40), "the push of 1111 to <trunk>")
 	})
-	lacks(t, s.page(at), "silent")
+	const broken, recreate = `data-webhook="broken"`, `<button form="recreate" name="repository" value="`
+	lacks(t, s.page(at), broken, recreate)
 	s.clock.Advance(6 * time.Minute)
 	const said = "no webhook told of the push of 1111 to &lt;trunk&gt;, found by polling"
-	says(t, s.page(at), "1 of the webhooks is silent", "acme/new: "+said)
+	says(t, s.page(at), broken, recreate, `<form id="recreate" method="post" action="/orgs/`+s.org.Slug+at+`/hooks">`, "acme/new: "+said)
 	says(t, s.page(connectionsPath), "acme/new: "+said)
+
+	s.codeHosts.unreachable = true
+	unreachable := s.page(at)
+	says(t, unreachable, broken)
+	lacks(t, unreachable, recreate)
+	s.codeHosts.unreachable = false
+
+	s.codeHosts.hook = func(ctx context.Context, id, repositoryID int64) error {
+		return s.store.Update(ctx, s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			r, err := tx.RepositoryByID(ctx, repositoryID)
+			if err != nil || r.ConnectionID != id || r.FullName != "acme/new" {
+				t.Errorf("made at connection %d: %+v, %v", id, r, err)
+			}
+			return tx.SetRepositoryHook(ctx, r.ID, "42", "https://redoubt.example/api/webhooks/1/1")
+		})
+	}
+	_, id, _ := strings.Cut(s.page(at), recreate)
+	id, _, _ = strings.Cut(id, `"`)
+	for _, bad := range []string{"", "0", "x"} {
+		if a := s.post(at+"/hooks", url.Values{"repository": {bad}}); a.StatusCode != http.StatusNotFound {
+			t.Errorf("of repository %q: %s", bad, a.Status)
+		}
+	}
+	lacks(t, s.follow(at+"/hooks", url.Values{"repository": {id}}), broken, recreate)
 
 	lacks(t, s.page(at), "not this server")
 	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {

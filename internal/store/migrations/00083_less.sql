@@ -1,7 +1,8 @@
 -- Rows of the feed say when their commit ended, which replaces the times of change_time.
 -- Uploads are known again by a digest of their bytes, in scan.digest, which replaces the memos
 -- of reports. Two settings told which programs opened the database, and which times readers
--- were shown.
+-- were shown. Nobody has to be alone to make a webhook, which ends the leases in
+-- repository.hook_until.
 
 -- +goose Up
 ALTER TABLE change ADD COLUMN at BIGINT; -- null: not known, of commits before this schema
@@ -9,4 +10,5 @@ DROP TABLE change_time;
 DROP TABLE report_memo;
 ALTER TABLE scan ADD COLUMN muted INTEGER NOT NULL DEFAULT 0; -- in the code; the other counts leave them out
 CREATE INDEX scan_upload ON scan (deployment_id, project_id, ref, digest);
+ALTER TABLE repository DROP COLUMN hook_until;
 DELETE FROM setting WHERE name IN ('programs', 'clock shown');

@@ -729,7 +729,6 @@ repository.head_branch text NOT NULL DEFAULT ''::text
 repository.head_commit text NOT NULL DEFAULT ''::text
 repository.polled_at bigint
 repository.hooked_at bigint
-repository.hook_until bigint
 repository.heard_at bigint
 repository.missed_at bigint
 repository.missed text NOT NULL DEFAULT ''::text

@@ -747,7 +747,6 @@ CREATE TABLE repository (
     -- since when the webhook tells this server; null: none, or from before this was kept
     hooked_at      BIGINT,
     -- until when one alone asks the host for its webhooks; null: nobody does
-    hook_until     BIGINT,
     heard_at       BIGINT,                       -- of the newest webhook about a push or a change request; null: none
     -- when polling found the first push since that no webhook told of; null: none
     missed_at      BIGINT,

@@ -2,6 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -11,11 +15,9 @@ import (
 
 func TestReport(t *testing.T) {
 	tests := []struct {
-		name    string
-		events  []string
-		noSkips bool
-		ok      bool
-		want    string
+		name   string
+		events []string
+		want   string
 	}{
 		{
 			name: "tests and subtests that pass are counted and leave only the package's line",
@@ -28,8 +30,7 @@ func TestReport(t *testing.T) {
 				`{"Action":"pass","Package":"m/a","Test":"TestX"}`,
 				`{"Action":"pass","Package":"m/a","Elapsed":1.5}`,
 			},
-			ok:   true,
-			want: "ok       1.50s  m/a\n\n2 passed, 0 failed, 0 skipped\n",
+			want: "ok       1.50s  m/a\n\nslowest:\n\n2 passed, 0 failed, 0 skipped\n",
 		},
 		{
 			name: "a failing test says why, a passing one beside it is quiet",
@@ -48,7 +49,7 @@ func TestReport(t *testing.T) {
 				"        x_test.go:3: got 1\n" +
 				"            want 2\n" +
 				"FAIL     0.25s  m/a\n" +
-				"\n1 passed, 1 failed, 0 skipped\n",
+				"\nslowest:\n\n1 passed, 1 failed, 0 skipped\n",
 		},
 		{
 			name: "a package that does not build is one failure, with what the compiler said",
@@ -58,7 +59,7 @@ func TestReport(t *testing.T) {
 				`{"Action":"output","Package":"m/a","Output":"FAIL\tm/a [build failed]\n"}`,
 				`{"Action":"fail","Package":"m/a","FailedBuild":"m/a [m/a.test]"}`,
 			},
-			want: "FAIL     0.00s  m/a\n    a.go:1:2: undefined: b\n\n0 passed, 1 failed, 0 skipped\n",
+			want: "FAIL     0.00s  m/a\n    a.go:1:2: undefined: b\n    FAIL\tm/a [build failed]\n\nslowest:\n\n0 passed, 1 failed, 0 skipped\n",
 		},
 		{
 			name: "a package that fails after its tests passed is a failure, with its own output",
@@ -67,42 +68,29 @@ func TestReport(t *testing.T) {
 				`{"Action":"output","Package":"m/a","Output":"found unexpected goroutines\n"}`,
 				`{"Action":"fail","Package":"m/a"}`,
 			},
-			want: "FAIL     0.00s  m/a\n    found unexpected goroutines\n\n1 passed, 1 failed, 0 skipped\n",
+			want: "FAIL     0.00s  m/a\n    found unexpected goroutines\n\nslowest:\n\n1 passed, 1 failed, 0 skipped\n",
 		},
 		{
 			name:   "a skipped test is listed with its reason",
 			events: oneSkipped,
-			ok:     true,
 			want: "ok       0.00s  m/a\n" +
 				"\nskipped:\n" +
 				"  m/a TestX: x_test.go:3: no PostgreSQL here\n" +
-				"\n1 passed, 0 failed, 1 skipped\n",
+				"\nslowest:\n\n1 passed, 0 failed, 1 skipped\n",
 		},
 		{
-			name:    "with -no-skips a skipped test fails the run",
-			events:  oneSkipped,
-			noSkips: true,
-			want: "ok       0.00s  m/a\n" +
-				"\nskipped:\n" +
-				"  m/a TestX: x_test.go:3: no PostgreSQL here\n" +
-				"No test may be skipped here: give it what it needs (scripts/setup installs it), or remove it.\n" +
-				"\n1 passed, 0 failed, 1 skipped\n",
-		},
-		{
-			name:   "a skip without a reason says so",
+			name:   "a skip without a reason is listed",
 			events: []string{`{"Action":"pass","Package":"m/a","Test":"TestY"}`, `{"Action":"skip","Package":"m/a","Test":"TestX"}`},
-			ok:     true,
-			want:   "\nskipped:\n  m/a TestX: no reason given\n\n1 passed, 0 failed, 1 skipped\n",
+			want:   "\nskipped:\n  m/a TestX: \n\nslowest:\n\n1 passed, 0 failed, 1 skipped\n",
 		},
 		{
-			name:   "a package without test files is neither run nor skipped, and no test at all is a failure",
+			name:   "a package without test files is neither run nor skipped, and leaves no line",
 			events: []string{`{"Action":"skip","Package":"m/a"}`},
-			want:   "No test ran.\n\n0 passed, 0 failed, 0 skipped\n",
+			want:   "\nslowest:\n\n0 passed, 0 failed, 0 skipped\n",
 		},
 		{
 			name:   "the ten slowest tests are named, the slowest first, each with its parts",
 			events: elevenTimed,
-			ok:     true,
 			want: "\nslowest:\n    12.50s  m/a TestB\n" + "     9.00s  m/a TestJ\n" + "     8.00s  m/a TestI\n" + "     7.00s  m/a TestH\n" + "     6.00s  m/a TestG\n" +
 				"     5.00s  m/a TestF\n" + "     4.00s  m/a TestE\n" + "     3.00s  m/a TestD\n" + "     2.00s  m/a TestC\n" + "     1.00s  m/a TestA\n" +
 				"\n12 passed, 0 failed, 0 skipped\n",
@@ -110,24 +98,50 @@ func TestReport(t *testing.T) {
 		{
 			name:   "what is no event is passed on",
 			events: []string{"go: no such tool", `{"Action":"pass","Package":"m/a","Test":"TestX"}`, `{not json`},
-			ok:     true,
-			want:   "go: no such tool\n{not json\n\n1 passed, 0 failed, 0 skipped\n",
+			want:   "go: no such tool\n{not json\n\nslowest:\n\n1 passed, 0 failed, 0 skipped\n",
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
-			r := newReport(&out)
+			r := report{out: &out, said: map[string]string{}, failedIn: map[string]bool{}}
 			if err := r.read(strings.NewReader(strings.Join(tt.events, "\n"))); err != nil {
 				t.Fatal(err)
 			}
-			if ok := r.finish(tt.noSkips); ok != tt.ok {
-				t.Errorf("finish(%v) = %v, want %v", tt.noSkips, ok, tt.ok)
-			}
+			r.print()
 			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
 				t.Errorf("report (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestStatus starts the program: its status is the verdict.
+func TestStatus(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "testreport")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	passed, failed := `{"Action":"pass","Package":"m/a","Test":"TestX"}`, `{"Action":"fail","Package":"m/a","Test":"TestY"}`
+	for _, tt := range []struct {
+		name    string
+		events  []string
+		noSkips bool
+		want    int
+	}{
+		{"passed", []string{passed}, true, 0},
+		{"one skipped", oneSkipped, false, 0},
+		{"one skipped with -no-skips", oneSkipped, true, 1},
+		{"one failed", []string{passed, failed}, false, 1},
+		{"a package failed", []string{passed, `{"Action":"fail","Package":"m/a"}`}, false, 1},
+		{"no test ran", []string{`{"Action":"skip","Package":"m/a"}`}, false, 1},
+	} {
+		run := exec.CommandContext(t.Context(), program, fmt.Sprintf("-no-skips=%v", tt.noSkips))
+		run.Stdin = strings.NewReader(strings.Join(tt.events, "\n"))
+		out, err := run.CombinedOutput()
+		if got := run.ProcessState.ExitCode(); got != tt.want {
+			t.Errorf("%s: status %d, want %d: %v\n%s", tt.name, got, tt.want, err, out)
+		}
 	}
 }
 
@@ -158,7 +172,8 @@ var elevenTimed = []string{
 // A stream that breaks off must not be reported as a short run in which all is well.
 func TestReportBrokenStream(t *testing.T) {
 	broken := errors.New("pipe broke")
-	if err := newReport(&strings.Builder{}).read(iotest.ErrReader(broken)); !errors.Is(err, broken) {
+	r := report{out: io.Discard}
+	if err := r.read(iotest.ErrReader(broken)); !errors.Is(err, broken) {
 		t.Errorf("read = %v, want %v", err, broken)
 	}
 }
