@@ -68,6 +68,13 @@ func (r *Reservation) May(bytes int) bool {
 	return true
 }
 
+// Free gives back memory that May took.
+func (r *Reservation) Free(bytes int) {
+	r.of.used.Add(-int64(bytes))
+	r.held -= int64(bytes)
+	r.built -= int64(bytes)
+}
+
 // full says why there is no room: others take it, or this one alone needs more
 // than there is, so that waiting would not help.
 func (r *Reservation) full() error {

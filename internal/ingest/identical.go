@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -116,6 +117,9 @@ func judgedOf(ctx context.Context, s IdenticalStore, gate IdenticalGate, project
 			seen = append(seen, Sighting{Result: result, Finding: rows[i]})
 		}
 	}
+	slices.SortFunc(seen, func(a, b Sighting) int { // as Observe does
+		return cmp.Or(strings.Compare(a.Finding.Path, b.Finding.Path), cmp.Compare(a.Finding.Line, b.Finding.Line), strings.Compare(a.Finding.RuleName, b.Finding.RuleName))
+	})
 	return seen, err
 }
 

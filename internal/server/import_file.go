@@ -28,6 +28,7 @@ type importFiles struct {
 	in      *api.ImportQuery
 	o       report.Options
 	may     func(bytes int) bool // whether there is room for what saves work
+	free    func(bytes int)      // gives that room back
 	reading report.Reading
 	begun   bool                         // the rules are known
 	secret  func(tool, rule string) bool // rules that look for secrets

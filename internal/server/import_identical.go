@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -30,13 +29,26 @@ type waitingFile struct {
 	pieces [][]byte
 }
 
-// reader reads all that came.
-func (w *waitingFile) reader() io.Reader {
-	readers := make([]io.Reader, len(w.pieces))
-	for i, piece := range w.pieces {
-		readers[i] = bytes.NewReader(piece)
+// keptBody reads what waited, and gives its memory back piece by piece: what is read is
+// counted once more by its reader.
+type keptBody struct {
+	pieces [][]byte
+	at     int // in the first of them
+	free   func(bytes int)
+}
+
+// Read implements io.Reader.
+func (b *keptBody) Read(p []byte) (int, error) {
+	for len(b.pieces) > 0 {
+		if n := copy(p, b.pieces[0][b.at:]); n > 0 {
+			b.at += n
+			return n, nil
+		}
+		b.free(cap(b.pieces[0]))
+		b.pieces[0] = nil
+		b.pieces, b.at = b.pieces[1:], 0
 	}
-	return io.MultiReader(readers...)
+	return 0, io.EOF
 }
 
 // wait takes the first file of an upload in without reading it, and reports whether it
@@ -61,10 +73,14 @@ func (f *importFiles) wait(body io.Reader, name string) (io.Reader, bool) {
 			f.waiting = w
 			return nil, true
 		case err != nil:
-			return io.MultiReader(w.reader(), brokenBody{err}), false
+			return io.MultiReader(f.body(w), brokenBody{err}), false
 		}
 	}
-	return io.MultiReader(w.reader(), body), false
+	return io.MultiReader(f.body(w), body), false
+}
+
+func (f *importFiles) body(w *waitingFile) io.Reader {
+	return &keptBody{pieces: w.pieces, free: f.free}
 }
 
 // brokenBody is a body that broke off.
@@ -80,7 +96,7 @@ func (f *importFiles) readWaiting() error {
 		return nil
 	}
 	f.waiting = nil
-	return f.readFile(w.reader(), w.name)
+	return f.readFile(f.body(w), w.name)
 }
 
 // readToEnd reads the file that waits and is the only one.

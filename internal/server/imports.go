@@ -23,7 +23,7 @@ import (
 func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.ImportResponse, error) {
 	room := c.server.intake.Reserve()
 	defer room.Release()
-	files := &importFiles{call: c, in: in, may: room.May, o: report.Options{
+	files := &importFiles{call: c, in: in, may: room.May, free: room.Free, o: report.Options{
 		Key: c.server.SecretKey, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.Add, Built: room.Build,
 	}}
 	if err := files.readBody(ctx); err != nil {

@@ -80,21 +80,22 @@ func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (
 	return len(ids), tx.AddEvents(ctx, events)
 }
 
-// forgetUploads lets no coming upload pass for one before on a ref, or with an empty one on
-// any: what it says again returns (semantics §5).
+// forgetUploads lets no coming upload to a ref pass for one before, nor a commit for one that
+// others followed: what is sent again returns (semantics §5).
 func (tx *Tx) forgetUploads(ctx context.Context, projectID int64, ref string) error {
-	return tx.write(ctx, `UPDATE scan SET digest = $4 WHERE deployment_id = $1 AND project_id = $2 AND CAST($3 AS TEXT) IN (ref, '') AND digest <> $4`,
+	return tx.write(ctx, `UPDATE scan SET digest = $4 WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest <> $4`,
 		projectID, ref, redoubt.Digest{})
 }
 
-// forgetAllUploads lets no coming upload pass for one before. Which commits came before is
-// still known.
-func (tx *Tx) forgetAllUploads(ctx context.Context) error {
+// readUploads has every coming upload to a project, or with 0 to any, read again. Which
+// commits others followed is still known.
+func (tx *Tx) readUploads(ctx context.Context, projectID int64) error {
 	var none redoubt.Digest
 	if _, err := rand.Read(none[:]); err != nil {
 		return err
 	}
-	return tx.write(ctx, `UPDATE scan SET digest = $2 WHERE deployment_id = $1 AND digest <> $3`, none, redoubt.Digest{})
+	return tx.write(ctx, `UPDATE scan SET digest = $3 WHERE deployment_id = $1 AND CAST($2 AS BIGINT) IN (0, project_id) AND digest <> $4`,
+		projectID, none, redoubt.Digest{})
 }
 
 // staleRef is a ref that no scan came to for long.
