@@ -10,8 +10,7 @@ import (
 )
 
 // FollowAll is Follow of several refs when advisories changed, with their scores. They are
-// read together and written together, so that a database that is far away is asked as
-// often as for one. It returns what became of each, in the same order.
+// written together. It returns what became of each, in the same order.
 //
 // A ref waits, and nothing of it is written, behind another one of its project that
 // changes: what the first writes belongs to what the second has to be read with. Those

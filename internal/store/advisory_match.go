@@ -11,8 +11,7 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// ofRefs asks about refs one after the other. A database that is far away is asked about
-// all of them in one round trip.
+// ofRefs runs a query for each ref.
 func (tx *Tx) ofRefs(ctx context.Context, refs []redoubt.ProjectRef, ask func(ctx context.Context, i int, at redoubt.ProjectRef) error) error {
 	for i, at := range refs {
 		if err := ask(ctx, i, at); err != nil {

@@ -15,8 +15,8 @@ func (tx *Tx) Annotate(ctx context.Context, lineageID int64, edit func(*redoubt.
 	return tx.AnnotateAll(ctx, []int64{lineageID}, func(_ int64, a *redoubt.Annotations) { edit(a) })
 }
 
-// AnnotateAll is Annotate of several lineages, each of which is given once. They are read
-// in one statement, so that a database far away is not asked for each.
+// AnnotateAll is Annotate of several lineages, each of which is given once. They
+// are written in one batch.
 func (tx *Tx) AnnotateAll(ctx context.Context, lineages []int64, edit func(lineage int64, a *redoubt.Annotations)) error {
 	if len(lineages) == 0 {
 		return nil
@@ -25,22 +25,24 @@ func (tx *Tx) AnnotateAll(ctx context.Context, lineages []int64, edit func(linea
 	if err != nil {
 		return err
 	}
-	for _, id := range lineages {
-		l, there := known[id]
-		if !there {
-			return fmt.Errorf("lineage %d: %w", id, redoubt.ErrNotFound)
+	return tx.Together(ctx, func() error {
+		for _, id := range lineages {
+			l, there := known[id]
+			if !there {
+				return fmt.Errorf("lineage %d: %w", id, redoubt.ErrNotFound)
+			}
+			before := encoded(l.Annotations)
+			edit(id, &l.Annotations)
+			after := encoded(l.Annotations)
+			if after == before {
+				continue
+			}
+			tx.change(changeLineage, id)
+			tx.audit("finding.annotate", subject("lineage", id), json.RawMessage(before), json.RawMessage(after))
+			if err := tx.write(ctx, `UPDATE lineage SET annotations_json = $3 WHERE deployment_id = $1 AND id = $2`, id, after); err != nil {
+				return err
+			}
 		}
-		before := encoded(l.Annotations)
-		edit(id, &l.Annotations)
-		after := encoded(l.Annotations)
-		if after == before {
-			continue
-		}
-		tx.change(changeLineage, id)
-		tx.audit("finding.annotate", subject("lineage", id), json.RawMessage(before), json.RawMessage(after))
-		if err := tx.write(ctx, `UPDATE lineage SET annotations_json = $3 WHERE deployment_id = $1 AND id = $2`, id, after); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
