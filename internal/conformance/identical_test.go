@@ -142,3 +142,30 @@ func testIdenticalGate(t *testing.T, w *world) {
 		t.Errorf("under an exception: %+v %+v", got.Imports[0].Outcome, got.Gate)
 	}
 }
+
+// testMergedCommits holds that a commit which others followed stays superseded where another
+// project was merged into its own.
+func testMergedCommits(t *testing.T, w *world) {
+	const query = "project=acme/followed&ref=main&commit="
+	a, b := semgrepReport(w.matches(120, 0, 3)...), semgrepReport(w.matches(120, 0, 2)...)
+	w.imported(t, query+"c1", a)
+	w.imported(t, query+"c2", b)
+	w.imported(t, "project=acme/followed-too&ref=main&commit=d1", a)
+	err := w.store.Update(t.Context(), w.deployment.ID, redoubt.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
+		from, err := tx.ProjectByName(ctx, "acme/followed-too")
+		if err != nil {
+			return err
+		}
+		into, err := tx.ProjectByName(ctx, "acme/followed")
+		if err == nil {
+			_, err = tx.MergeProjects(ctx, from.ID, into.ID)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.imported(t, query+"c1", a); got.Outcome != "superseded" || got.Returned != 0 {
+		t.Errorf("the first commit again: %+v", got)
+	}
+}

@@ -46,6 +46,7 @@ func TestImports(t *testing.T) {
 		t.Run("identical", func(t *testing.T) { testIdentical(t, w) })
 		t.Run("identical, gate", func(t *testing.T) { testIdenticalGate(t, w) })
 		t.Run("identical bytes, read anew", func(t *testing.T) { testIdenticalUnlike(t, w) })
+		t.Run("commits of merged projects", func(t *testing.T) { testMergedCommits(t, w) })
 		t.Run("full and diff", func(t *testing.T) { testFullAndDiff(t, w) })
 		t.Run("ways to send", func(t *testing.T) { testWaysToSend(t, w) })
 		t.Run("at", func(t *testing.T) { testImportAt(t, w) })
