@@ -194,10 +194,10 @@ type ungated struct {
 
 // describe tells one source's upload in a sentence.
 func describe(s ingest.Summary) string {
-	switch {
-	case s.Outcome == redoubt.ScanLate:
+	switch s.Outcome {
+	case redoubt.ScanLate:
 		return fmt.Sprintf("%s scan %d is older than the newest full scan: recorded, nothing changed", s.Source, s.ScanID)
-	case s.Outcome == redoubt.ScanSuperseded:
+	case redoubt.ScanSuperseded:
 		return fmt.Sprintf("%s scan %d repeats a commit that others followed: recorded, nothing changed", s.Source, s.ScanID)
 	}
 	if s.Source == redoubt.ToolVEX {

@@ -158,7 +158,7 @@ func (s Server) Check() error {
 	}
 	faults = append(faults, s.checkOIDC()...)
 	faults = append(faults, s.checkNotifications()...)
-	faults = append(faults, s.Removed.check()...)
+	faults = append(faults, s.check()...)
 	if s.SessionIdle < 0 || s.SessionMax < 0 {
 		fault("--session-idle %s or --session-max %s is negative", s.SessionIdle, s.SessionMax)
 	}

@@ -38,7 +38,7 @@ type IdenticalGate interface {
 func Identical(ctx context.Context, s IdenticalStore, gate IdenticalGate, u Upload) (sum Summary, ok bool, err error) {
 	u.Report = &redoubt.Report{Tool: "unread"}
 	if u.Digest == (redoubt.Digest{}) || u.check(s.Now()) != nil {
-		return sum, false, nil // what is wrong is said once it is read
+		return sum, false, nil //nolint:nilerr // what is wrong is said once it is read
 	}
 	before, project, err := findIdentical(ctx, s, &u)
 	if err != nil {

@@ -156,7 +156,7 @@ func digestOfRules(texts map[string][]byte) []byte {
 var errUnlike = errors.New("the upload did not come before")
 
 // takeIdentical takes in an upload that came before, unread; nil for one that did not.
-func (c *call) takeIdentical(ctx context.Context, upload ingest.Upload, files *importFiles) (*api.ImportResponse, error) {
+func (c *call) takeIdentical(ctx context.Context, upload ingest.Upload) (*api.ImportResponse, error) {
 	out, err := runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
 		if err := edge.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
 			return nil, err
@@ -193,7 +193,7 @@ func (c *call) mayBeIdentical(ctx context.Context, upload ingest.Upload, files *
 // knownProject is the project that an upload is for; zero where there is none.
 func knownProject(ctx context.Context, tx *store.Tx, globs redoubt.ProjectGlobs, in *api.ImportQuery) (redoubt.Project, error) {
 	if redoubt.CheckProjectName(in.Project) != nil {
-		return redoubt.Project{}, nil
+		return redoubt.Project{}, nil //nolint:nilerr // what is wrong with the name is said once it is read
 	}
 	project, err := tx.FindProjectForScan(ctx, globs, redoubt.Project{Name: in.Project})
 	if errors.Is(err, redoubt.ErrNotFound) {

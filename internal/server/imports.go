@@ -70,7 +70,7 @@ func (c *call) takeUnread(ctx context.Context, upload *ingest.Upload, files *imp
 		return nil, err
 	}
 	if known {
-		if out, err = c.takeIdentical(ctx, *upload, files); err != nil || out != nil {
+		if out, err = c.takeIdentical(ctx, *upload); err != nil || out != nil {
 			return out, err
 		}
 	}

@@ -100,7 +100,6 @@ func (s *Store) prepareVersion(ctx context.Context) error {
 		return nil
 	}
 	return s.engine.ask(ctx, func(ctx context.Context) (err error) {
-		//nolint:sqlclosecheck // Close closes it
 		s.version, err = s.engine.index.PrepareContext(ctx, versionQuery)
 		return err
 	})
