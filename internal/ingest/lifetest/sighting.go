@@ -156,6 +156,7 @@ func group(r redoubt.Result) string {
 	parts := strings.Split(r.MatchBasedID, "_")
 	return strings.Join(parts[:len(parts)-1], "_")
 }
+
 func resultText(r redoubt.Result) string {
 	text := fmt.Sprint(r.Rule.Name, r.Path, r.Location, r.Message, r.MatchBasedID, r.Fingerprint, r.CodeHash, r.PatternHash, r.Code, r.Muted, r.StartHash, r.EndHash)
 	if r.Secret != nil {
