@@ -68,7 +68,7 @@ func (r *Reservation) May(bytes int) bool {
 	return true
 }
 
-// Free gives back memory that May took.
+// Free releases memory that May reserved.
 func (r *Reservation) Free(bytes int) {
 	r.of.used.Add(-int64(bytes))
 	r.held -= int64(bytes)

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// IdenticalStore is what is asked of an upload that may have come before.
+// IdenticalStore is the storage that Identical needs.
 type IdenticalStore interface {
 	Store
 	// FindProjectForScan is ProjectForScan that creates none: redoubt.ErrNotFound instead.
@@ -23,22 +23,21 @@ type IdenticalStore interface {
 	UnresolvedOf(ctx context.Context, projectID int64, ref, source string, rules []string, products []redoubt.IssueType) ([]redoubt.Finding, error)
 }
 
-// IdenticalGate judges an upload that came before.
+// IdenticalGate applies the policies to an identical upload.
 type IdenticalGate interface {
-	// Judged lists of which rules and products Judge is to see the findings.
+	// Judged returns the rules and products whose findings Judge needs.
 	Judged(ctx context.Context, project redoubt.Project, ref string) (rules []string, products []redoubt.IssueType, err error)
 	Judge(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []Sighting) error
 }
 
-// Identical takes in an upload without its report, where Upload.Digest says that it is
-// the one by which the newest applied scan of its project, ref and source was made. No
-// finding changes: a scan is recorded that reports what that one did, and the gate
-// judges it by the policies of now. Where that does not hold it reports false and has
-// written nothing: the report has to be read, for Apply.
+// Identical records an upload without its report if Upload.Digest equals the digest of the
+// newest applied scan of its project, ref and source. It changes no finding: the new scan has
+// the findings of that scan, and the gate judges it by the current policies. Otherwise it
+// returns false and has written nothing; the caller then parses the report and calls Apply.
 func Identical(ctx context.Context, s IdenticalStore, gate IdenticalGate, u Upload) (sum Summary, ok bool, err error) {
 	u.Report = &redoubt.Report{Tool: "unread"}
 	if u.Digest == (redoubt.Digest{}) || u.check(s.Now()) != nil {
-		return sum, false, nil //nolint:nilerr // what is wrong is said once it is read
+		return sum, false, nil //nolint:nilerr // Apply reports the error
 	}
 	before, project, err := findIdentical(ctx, s, &u)
 	if err != nil {
@@ -87,8 +86,8 @@ func findIdentical(ctx context.Context, s IdenticalStore, u *Upload) (redoubt.Sc
 	return before, project, err
 }
 
-// scanAgain is the scan of an upload that came before with another one. A report that tells
-// no start has a new one each time: such a scan starts when it is over.
+// scanAgain returns the scan of an upload that is identical to that of another scan. A report
+// without a start time starts when it is uploaded.
 func (u *Upload) scanAgain(before redoubt.Scan, s Store) redoubt.Scan {
 	scan, now := before, s.Now()
 	scan.ID, scan.RunID, scan.CompletedAt = 0, 0, now
@@ -104,14 +103,14 @@ func (u *Upload) scanAgain(before redoubt.Scan, s Store) redoubt.Scan {
 	return scan
 }
 
-// judgedOf reads those of the findings with the ids that the gate sees.
+// judgedOf reads the findings among ids that the gate needs.
 func judgedOf(ctx context.Context, s IdenticalStore, gate IdenticalGate, project redoubt.Project, scan redoubt.Scan, ids []int64) (seen []Sighting, err error) {
 	rules, products, err := gate.Judged(ctx, project, scan.Ref)
 	if err != nil || len(rules)+len(products) == 0 {
 		return nil, err
 	}
 	rows, err := s.UnresolvedOf(ctx, project.ID, scan.Ref, scan.Source, rules, products)
-	result := &redoubt.Result{} // what the gate asks beside the rows, it reads itself
+	result := &redoubt.Result{} // the gate reads the rest from the store
 	for i := range rows {
 		if _, reported := slices.BinarySearch(ids, rows[i].ID); reported {
 			seen = append(seen, Sighting{Result: result, Finding: rows[i]})
@@ -139,9 +138,9 @@ func recordIdentical(ctx context.Context, s Store, u *Upload, scan redoubt.Scan,
 	return s.ScanApplied(ctx, scan.ProjectID, scan.Ref, scan.Full && strings.HasPrefix(scan.Ref, "refs/heads/"), scan.StartedAt)
 }
 
-// keptDigest is what the scan of an upload keeps for Identical: Upload.Digest where all
-// that the report says is in the findings that are stored of it. Of another report it is
-// one that no upload has, so that each is read.
+// keptDigest returns the digest that a scan stores for Identical: Upload.Digest if the stored
+// findings contain everything the report says. Otherwise it returns a digest that no upload
+// has, so the same report is parsed each time.
 func (u *Upload) keptDigest(s Store, sum *Summary, scan redoubt.Scan, sightings []Sighting, inventories []redoubt.InventoryStatement) redoubt.Digest {
 	proposed := func(s Sighting) bool { return s.Proposed }
 	if u.Digest != (redoubt.Digest{}) && scan.Status == redoubt.ScanCompleted && sum.CountRefused() == 0 && sum.MorePlaces == 0 &&

@@ -24,19 +24,19 @@ const (
 // importFiles reads the files of an upload. One lockfile among several that
 // cannot be read keeps none of the others out (semantics §15).
 type importFiles struct {
-	call    *call
-	in      *api.ImportQuery
-	o       report.Options
-	may     func(bytes int) bool // whether there is room for what saves work
-	free    func(bytes int)      // gives that room back
-	reading report.Reading
-	begun   bool                         // the rules are known
-	secret  func(tool, rule string) bool // rules that look for secrets
-	named   int                          // files that the form has so far; 0 without one
-	waiting *waitingFile                 // the first file, until it has to be read
-	read    int
-	unread  []api.UnreadFile
-	fault   error // of the first that could not be read
+	call     *call
+	in       *api.ImportQuery
+	o        report.Options
+	may      func(bytes int) bool // whether there is room for what saves work
+	free     func(bytes int)      // gives that room back
+	reading  report.Reading
+	begun    bool                         // the rules are known
+	secret   func(tool, rule string) bool // rules that look for secrets
+	named    int                          // files that the form has so far; 0 without one
+	buffered *bufferedFile                // the first file, until it is read
+	read     int
+	unread   []api.UnreadFile
+	fault    error // of the first that could not be read
 
 	rules   []byte          // digestOfRules
 	project redoubt.Project // as it is stored; zero for a new one
@@ -116,7 +116,7 @@ func (f *importFiles) readForm(ctx context.Context, form *multipart.Reader) erro
 		return redoubt.Invalid("body", "holds no file")
 	case f.in.Whole:
 		f.reading.Whole() // there may be no lockfile left
-	case f.read == 0 && f.waiting == nil:
+	case f.read == 0 && f.buffered == nil:
 		return f.fault
 	}
 	return nil
@@ -145,11 +145,11 @@ func (f *importFiles) addPart(part *multipart.Part) error {
 // until another one or the end comes.
 func (f *importFiles) add(body io.Reader, name string) error {
 	return f.call.idempotent.file(body, name, func(body io.Reader) error {
-		body, waits := f.wait(body, name)
+		body, waits := f.buffer(body, name)
 		if waits {
 			return nil
 		}
-		if err := f.readWaiting(); err != nil {
+		if err := f.readBuffered(); err != nil {
 			return err
 		}
 		return f.readFile(body, name)
@@ -213,7 +213,7 @@ func (f *importFiles) addUnsent(part *multipart.Part, name string) error {
 	case len(why) == 0 || len(why) > maxField:
 		return redoubt.Invalid("body.unread", "expected in a line why %.200q is not sent, of at most %d bytes", name, maxField)
 	}
-	if err := f.readWaiting(); err != nil { // there is more than one file
+	if err := f.readBuffered(); err != nil { // there is more than one file
 		return err
 	}
 	if !f.leaveOut(f.options(name), &report.FileError{Name: name, Offset: -1, Err: errors.New(string(why))}) {

@@ -18,27 +18,27 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// maxWaiting is the longest file, in bytes after inflating, of which it is asked whether
-// it came before. A longer one is read as it comes.
-const maxWaiting = 64 << 20
+// maxBuffered is the size of the largest file, in bytes after decompression, that is compared
+// with the previous upload. Larger files are parsed as they arrive.
+const maxBuffered = 64 << 20
 
-// waitingFile is the first file of an upload, which is not read yet: where it stays the
-// only one, it may have come before.
-type waitingFile struct {
+// bufferedFile is the first file of an upload, which is not parsed yet. If no other file
+// follows, the upload may be identical to the previous one.
+type bufferedFile struct {
 	name   string
 	pieces [][]byte
 }
 
-// keptBody reads what waited, and gives its memory back piece by piece: what is read is
-// counted once more by its reader.
-type keptBody struct {
+// bufferedBody reads a buffered file and frees each piece of its reservation once it was read:
+// the parser reserves memory for the same bytes.
+type bufferedBody struct {
 	pieces [][]byte
 	at     int // in the first of them
 	free   func(bytes int)
 }
 
 // Read implements io.Reader.
-func (b *keptBody) Read(p []byte) (int, error) {
+func (b *bufferedBody) Read(p []byte) (int, error) {
 	for len(b.pieces) > 0 {
 		if n := copy(p, b.pieces[0][b.at:]); n > 0 {
 			b.at += n
@@ -51,14 +51,14 @@ func (b *keptBody) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// wait takes the first file of an upload in without reading it, and reports whether it
-// did. Of what it cannot keep it returns a body that begins with the same bytes.
-func (f *importFiles) wait(body io.Reader, name string) (io.Reader, bool) {
-	if f.read > 0 || f.waiting != nil || len(f.unread) > 0 || f.in.Whole {
+// buffer stores the first file of an upload without parsing it, and reports whether it did.
+// Otherwise it returns a body with the same bytes.
+func (f *importFiles) buffer(body io.Reader, name string) (io.Reader, bool) {
+	if f.read > 0 || f.buffered != nil || len(f.unread) > 0 || f.in.Whole {
 		return body, false
 	}
-	w := &waitingFile{name: name}
-	for size, length := 256<<10, 0; length < maxWaiting && f.may(size); size = min(length, 4<<20) {
+	w := &bufferedFile{name: name}
+	for size, length := 256<<10, 0; length < maxBuffered && f.may(size); size = min(length, 4<<20) {
 		piece, err := make([]byte, size), error(nil)
 		n := 0
 		for n < size && err == nil {
@@ -70,7 +70,7 @@ func (f *importFiles) wait(body io.Reader, name string) (io.Reader, bool) {
 		length += n
 		switch {
 		case err == io.EOF: //nolint:errorlint // a body that was cut off wraps it, or is io.ErrUnexpectedEOF
-			f.waiting = w
+			f.buffered = w
 			return nil, true
 		case err != nil:
 			return io.MultiReader(f.body(w), brokenBody{err}), false
@@ -79,29 +79,29 @@ func (f *importFiles) wait(body io.Reader, name string) (io.Reader, bool) {
 	return io.MultiReader(f.body(w), body), false
 }
 
-func (f *importFiles) body(w *waitingFile) io.Reader {
-	return &keptBody{pieces: w.pieces, free: f.free}
+func (f *importFiles) body(w *bufferedFile) io.Reader {
+	return &bufferedBody{pieces: w.pieces, free: f.free}
 }
 
-// brokenBody is a body that broke off.
+// brokenBody is the rest of a body whose connection failed.
 type brokenBody struct{ err error }
 
 // Read implements io.Reader.
 func (b brokenBody) Read([]byte) (int, error) { return 0, b.err }
 
-// readWaiting reads the file that waits, if one does.
-func (f *importFiles) readWaiting() error {
-	w := f.waiting
+// readBuffered parses the buffered file, if there is one.
+func (f *importFiles) readBuffered() error {
+	w := f.buffered
 	if w == nil {
 		return nil
 	}
-	f.waiting = nil
+	f.buffered = nil
 	return f.readFile(f.body(w), w.name)
 }
 
-// readToEnd reads the file that waits and is the only one.
+// readToEnd parses the buffered file, which is the only one.
 func (f *importFiles) readToEnd() error {
-	if err := f.readWaiting(); err != nil {
+	if err := f.readBuffered(); err != nil {
 		return err
 	}
 	if f.read == 0 { // it was left out
@@ -110,12 +110,12 @@ func (f *importFiles) readToEnd() error {
 	return nil
 }
 
-// digest tells what is read of the waiting file: its bytes, and all that its reading
-// and what is stored of it depend on but the time, the commit and what the store has.
+// digest returns a digest of the buffered file and of everything that its findings depend on:
+// the parameters except time and commit, the server version and the texts of rules.
 func (f *importFiles) digest(decides bool) (d redoubt.Digest, err error) {
 	in := *f.in
 	said := []bool{in.At != "", in.Commit != "", decides}
-	in.At, in.Commit, in.Filename = "", "", f.waiting.name
+	in.At, in.Commit, in.Filename = "", "", f.buffered.name
 	options, err := json.Marshal(in)
 	if err != nil {
 		return d, err
@@ -129,16 +129,16 @@ func (f *importFiles) digest(decides bool) (d redoubt.Digest, err error) {
 		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		sum.Write(part)
 	}
-	for _, piece := range f.waiting.pieces {
+	for _, piece := range f.buffered.pieces {
 		sum.Write(piece)
 	}
 	copy(d[:], sum.Sum(nil))
 	return d, nil
 }
 
-// digestOfRules tells the texts of rules, which the reading of reports asks for. Which rules
-// look for secrets it asks too: where that changes what is stored, no upload is known again
-// (see store.Tx.ConcealFindings).
+// digestOfRules returns a digest of the texts of rules, which parsing depends on. Parsing also
+// depends on which rules look for secrets: when that changes stored findings,
+// store.Tx.ConcealFindings invalidates all digests.
 func digestOfRules(texts map[string][]byte) []byte {
 	sum := sha256.New()
 	part := func(text []byte) {
@@ -152,11 +152,12 @@ func digestOfRules(texts map[string][]byte) []byte {
 	return sum.Sum(nil)
 }
 
-// errUnlike ends a transaction that an upload does not go through, for it has to be read.
-var errUnlike = errors.New("the upload did not come before")
+// errNotIdentical rolls back the transaction of an upload that has to be parsed.
+var errNotIdentical = errors.New("the upload did not come before")
 
-// takeIdentical takes in an upload that came before, unread; nil for one that did not.
-func (c *call) takeIdentical(ctx context.Context, upload ingest.Upload) (*api.ImportResponse, error) {
+// recordIdentical records an upload that is identical to the previous one. It returns nil if
+// the upload is not identical.
+func (c *call) recordIdentical(ctx context.Context, upload ingest.Upload) (*api.ImportResponse, error) {
 	out, err := runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
 		if err := edge.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
 			return nil, err
@@ -168,7 +169,7 @@ func (c *call) takeIdentical(ctx context.Context, upload ingest.Upload) (*api.Im
 			return nil, err
 		}
 		if !identical {
-			return nil, errUnlike
+			return nil, errNotIdentical
 		}
 		summaries := []ingest.Summary{summary}
 		out := ImportAnswer(summaries)
@@ -176,24 +177,24 @@ func (c *call) takeIdentical(ctx context.Context, upload ingest.Upload) (*api.Im
 		out.Gate, err = gate.answer(ctx, summaries)
 		return out, err
 	})
-	if errors.Is(err, errUnlike) {
+	if errors.Is(err, errNotIdentical) {
 		return nil, nil
 	}
 	return out, err
 }
 
-// mayBeIdentical asks, before anybody waits for it to write, whether an upload came before.
-func (c *call) mayBeIdentical(ctx context.Context, upload ingest.Upload, files *importFiles) (bool, error) {
+// hasUpload reports whether a scan has the digest of an upload. It needs no write transaction.
+func (c *call) hasUpload(ctx context.Context, upload ingest.Upload, files *importFiles) (bool, error) {
 	if files.project.ID == 0 {
 		return false, nil
 	}
 	return c.server.Store.HasUpload(ctx, c.caller.Deployment.ID, files.project.ID, redoubt.FullRef(upload.Ref), upload.Digest)
 }
 
-// knownProject is the project that an upload is for; zero where there is none.
+// knownProject returns the project of an upload, or a zero project if it does not exist yet.
 func knownProject(ctx context.Context, tx *store.Tx, globs redoubt.ProjectGlobs, in *api.ImportQuery) (redoubt.Project, error) {
 	if redoubt.CheckProjectName(in.Project) != nil {
-		return redoubt.Project{}, nil //nolint:nilerr // what is wrong with the name is said once it is read
+		return redoubt.Project{}, nil //nolint:nilerr // the import reports the error
 	}
 	project, err := tx.FindProjectForScan(ctx, globs, redoubt.Project{Name: in.Project})
 	if errors.Is(err, redoubt.ErrNotFound) {

@@ -44,7 +44,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 			return nil, err
 		}
 	}
-	out, err := c.takeUnread(ctx, &upload, files)
+	out, err := c.importIdentical(ctx, &upload, files)
 	if err != nil || out != nil {
 		return out, err
 	}
@@ -55,22 +55,22 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	return out, err
 }
 
-// takeUnread takes in an upload of one file that came before, and reads any other: then
-// it returns nil.
-func (c *call) takeUnread(ctx context.Context, upload *ingest.Upload, files *importFiles) (out *api.ImportResponse, err error) {
-	if files.waiting == nil {
+// importIdentical records an upload of one file that is identical to the previous one. Any
+// other upload it parses, and returns nil.
+func (c *call) importIdentical(ctx context.Context, upload *ingest.Upload, files *importFiles) (out *api.ImportResponse, err error) {
+	if files.buffered == nil {
 		return nil, nil
 	}
 	upload.Decides = c.caller.CanTriage()
 	if upload.Digest, err = files.digest(upload.Decides); err != nil {
 		return nil, err
 	}
-	known, err := c.mayBeIdentical(ctx, *upload, files)
+	known, err := c.hasUpload(ctx, *upload, files)
 	if err != nil {
 		return nil, err
 	}
 	if known {
-		if out, err = c.takeIdentical(ctx, *upload); err != nil || out != nil {
+		if out, err = c.recordIdentical(ctx, *upload); err != nil || out != nil {
 			return out, err
 		}
 	}

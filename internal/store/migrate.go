@@ -91,8 +91,8 @@ func (e *NewerSchemaError) Error() string {
 		"Run the newer redoubt, or restore the backup that was made before the update. Nothing was changed", e.Stored, e.Known)
 }
 
-// refuseOlder tells why the migrations failed where the schema is of a version before the
-// baseline: it makes tables, failed at the first that is there and left all as it was.
+// refuseOlder returns an OlderSchemaError if the schema is older than the baseline. The baseline
+// creates tables, so on such a database it failed at the first table and was rolled back.
 func refuseOlder(ctx context.Context, provider *goose.Provider) error {
 	stored, _, err := provider.GetVersions(ctx)
 	if err == nil && stored > 0 && stored < baseline {
@@ -101,8 +101,8 @@ func refuseOlder(ctx context.Context, provider *goose.Provider) error {
 	return nil
 }
 
-// OlderSchemaError says that a development version of Redoubt from before the baseline made
-// the database. Nothing was read of it or written to it.
+// OlderSchemaError means that a development version older than the baseline created the
+// database. Nothing was changed in it.
 type OlderSchemaError struct {
 	Stored int64 // version of the database's schema
 }

@@ -156,7 +156,7 @@ func (tx *Tx) mergeScans(ctx context.Context, from, into int64) error {
 	if err := tx.reassign(ctx, "scan", from, into); err != nil {
 		return err
 	}
-	if err := tx.readUploads(ctx, into); err != nil {
+	if err := tx.invalidateUploads(ctx, into); err != nil {
 		return err
 	}
 	err := tx.write(ctx, `

@@ -87,9 +87,9 @@ func (tx *Tx) forgetUploads(ctx context.Context, projectID int64, ref string) er
 		projectID, ref, redoubt.Digest{})
 }
 
-// readUploads has every coming upload to a project, or with 0 to any, read again. Which
-// commits others followed is still known.
-func (tx *Tx) readUploads(ctx context.Context, projectID int64) error {
+// invalidateUploads replaces the upload digests of a project, or with 0 of all projects, so that
+// every later upload is parsed. Superseded commits are still recognized.
+func (tx *Tx) invalidateUploads(ctx context.Context, projectID int64) error {
 	var none redoubt.Digest
 	if _, err := rand.Read(none[:]); err != nil {
 		return err

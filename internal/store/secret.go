@@ -111,7 +111,7 @@ func (tx *Tx) ConcealFindings(ctx context.Context, findings []redoubt.FindingWri
 	if err := tx.UpdateFindings(ctx, findings); err != nil {
 		return err
 	}
-	if err := tx.readUploads(ctx, 0); err != nil { // they would be read otherwise now
+	if err := tx.invalidateUploads(ctx, 0); err != nil { // they would be read otherwise now
 		return err
 	}
 	lineages, counts := make([]int64, len(findings)), map[string]int{}
