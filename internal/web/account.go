@@ -24,7 +24,7 @@ type accountView struct {
 	Mails       bool // this server sends mail
 	Address     string
 	AddressBad  string // why what was typed as Address was not taken
-	Done        string
+	Done        *message
 	Fault       string
 }
 
@@ -106,7 +106,7 @@ func (req *request) accountPage(status int, said accountView) error {
 	}
 	s := accountView{
 		Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "", ByLink: me.Session.ByLink(), ByProvider: me.Session.ByProvider(),
-		Least: auth.MinPassword, Done: done[req.r.URL.Query().Get("done")], Fault: said.Fault,
+		Least: auth.MinPassword, Done: doneMessage(done, req.r.URL.Query().Get("done")), Fault: said.Fault,
 		Mails: req.Notifier != nil && req.Notifier.Mail.Works(), AddressBad: said.AddressBad,
 	}
 	if s.User, err = req.Store.User(req.r.Context(), me.User.Name); err != nil { // the session knows them as they were

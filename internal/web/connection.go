@@ -28,7 +28,7 @@ type connectionsView struct {
 	Rows  []connectionRow
 	Form  connectionForm
 	Fault string
-	Done  string
+	Done  *message
 
 	Tickets       redoubt.TicketSetting
 	TicketTracker string // name of the connection that the setting names; empty: none
@@ -50,7 +50,7 @@ var hostLabels = map[redoubt.HostKind]string{
 }
 
 func (req *request) connections() error {
-	return req.showConnections(http.StatusOK, connectionsView{Form: connectionForm{Kind: redoubt.HostGitea.String()}, Done: done[req.r.URL.Query().Get("done")]})
+	return req.showConnections(http.StatusOK, connectionsView{Form: connectionForm{Kind: redoubt.HostGitea.String()}, Done: doneMessage(done, req.r.URL.Query().Get("done"))})
 }
 
 func (req *request) showConnections(status int, v connectionsView) error {
@@ -169,7 +169,7 @@ type connectionView struct {
 	HooksAt      string // where hosts reach the server; empty: it was not told
 	Filled       string // people of a form that would not do
 	Fault        string
-	Done         string
+	Done         *message
 }
 
 // repositoryRow is a repository in a list.
@@ -226,7 +226,7 @@ func (req *request) showConnection(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	v := connectionView{HooksAt: req.hooksAt(), Filled: req.r.PostForm.Get("people"), Fault: fault, Done: done[req.r.URL.Query().Get("done")]}
+	v := connectionView{HooksAt: req.hooksAt(), Filled: req.r.PostForm.Get("people"), Fault: fault, Done: doneMessage(done, req.r.URL.Query().Get("done"))}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		if v.Connection, err = tx.Connection(ctx, id); err != nil {
 			return err

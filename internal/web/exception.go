@@ -24,7 +24,7 @@ const exceptionsPerPage = 50
 type exceptionsPage struct {
 	Rows  []exceptionRow
 	Pages pager
-	Done  string
+	Done  *message
 	exceptionForm
 }
 
@@ -57,9 +57,9 @@ func (req *request) showExceptions(status int, form exceptionForm) error {
 	p := &exceptionsPage{exceptionForm: form}
 	switch q := req.r.URL.Query(); {
 	case q.Get("made") != "":
-		p.Done = "The exception is active. It covers findings that are there and those that come."
+		p.Done = &message{"exception-made", "The exception is active. It covers findings that are there and those that come."}
 	case q.Get("removed") != "":
-		p.Done = "The exception was removed. What it ignored is open again, unless a person or another exception decided about it."
+		p.Done = &message{"exception-removed", "The exception was removed. What it ignored is open again, unless a person or another exception decided about it."}
 	}
 	if err := req.readExceptions(p); err != nil {
 		return err

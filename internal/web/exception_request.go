@@ -152,7 +152,7 @@ type exceptionRequestPage struct {
 	Fault    string // why the decision was not taken
 	Form     requestDecision
 	Today    string // in UTC
-	Done     string
+	Done     *message
 	Decided  *decision // that can be undone; nil: none
 }
 
@@ -194,7 +194,7 @@ func (req *request) exceptionRequest(status int, form *requestDecision, why stri
 	if err != nil {
 		return err
 	}
-	p := &exceptionRequestPage{Today: req.today(), Fault: why, Done: requestsDone[req.r.URL.Query().Get("done")]}
+	p := &exceptionRequestPage{Today: req.today(), Fault: why, Done: doneMessage(requestsDone, req.r.URL.Query().Get("done"))}
 	view, err := req.findings()
 	if err != nil {
 		return err

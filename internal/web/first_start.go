@@ -169,7 +169,7 @@ type startPage struct {
 	Made     string        // its text, this once
 	MayToken bool
 	MayHosts bool
-	Done     string
+	Done     *message
 }
 
 // start shows the steps, whether they are done or not.
@@ -182,7 +182,7 @@ func (req *request) start() error {
 }
 
 func (req *request) showStart(s *startState) error {
-	p := &startPage{startState: s, List: s.Steps(req.to(""), req.viewer), MayToken: req.viewer.May(triager), MayHosts: req.viewer.May(admin), Done: done[req.r.URL.Query().Get("done")]}
+	p := &startPage{startState: s, List: s.Steps(req.to(""), req.viewer), MayToken: req.viewer.May(triager), MayHosts: req.viewer.May(admin), Done: doneMessage(done, req.r.URL.Query().Get("done"))}
 	if err := req.madeStartToken(p); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func notificationPath(id int64) string { return notificationsPath + "/" + decima
 type notificationsView struct {
 	Rows  []notificationRow
 	Pages pager
-	Done  string
+	Done  *message
 }
 
 const notificationRulesPerPage = 50
@@ -31,7 +31,7 @@ func (req *request) notifications() error {
 	if err != nil {
 		return err
 	}
-	v := notificationsView{Done: done[req.r.URL.Query().Get("done")]}
+	v := notificationsView{Done: doneMessage(done, req.r.URL.Query().Get("done"))}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.NotificationRules(ctx)
 		if err != nil {
@@ -129,7 +129,7 @@ type notificationView struct {
 	Secret   string        // that signs, this once
 	MadeOnce bool          // a secret was made just now, and shown already
 	Fault    string
-	Done     string
+	Done     *message
 }
 
 func (req *request) notification() error {
@@ -137,7 +137,7 @@ func (req *request) notification() error {
 	if err != nil {
 		return err
 	}
-	v := notificationView{Done: done[req.r.URL.Query().Get("done")]}
+	v := notificationView{Done: doneMessage(done, req.r.URL.Query().Get("done"))}
 	made, secret := req.shownOnce(notificationPath(id))
 	if made == id {
 		v.Secret, v.MadeOnce = secret, secret == ""

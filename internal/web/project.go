@@ -36,7 +36,7 @@ type projectsPage struct {
 	Sorts  []choice
 	Tags   []string
 	Pages  pager
-	Done   string
+	Done   *message
 }
 
 // listProjects lists projects, the one with the most to lose first.
@@ -49,7 +49,7 @@ func (req *request) listProjects() error {
 		return bad
 	}
 	if q.Get("deleted") != "" {
-		p.Done = "The project was deleted, with all that was stored of it."
+		p.Done = &message{"project-deleted", "The project was deleted, with all that was stored of it."}
 	}
 	rows, err := req.projectRows()
 	if err != nil {

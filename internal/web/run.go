@@ -136,7 +136,6 @@ type runPage struct {
 	Log   string // from an offset on
 	Next  string // address of what follows; empty: nothing does
 	Title string
-	Saved string
 }
 
 // showRun shows a run with its log. A script asks for what came since, by the offset and
@@ -151,7 +150,7 @@ func (req *request) showRun() error {
 	if offset < 0 || !req.partial() {
 		offset = 0
 	}
-	p := &runPage{Saved: done[q.Get("done")]}
+	p := &runPage{}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		run, err := tx.Run(ctx, id)
 		if err != nil {

@@ -25,11 +25,11 @@ type runnersView struct {
 	Rows    []runnerRow
 	Address string // of the server, for the command
 	Made    string // the token that was made just now, this once
-	Done    string
+	Done    *message
 }
 
 func (req *request) runners() error {
-	v := runnersView{Address: req.base(), Done: done[req.r.URL.Query().Get("done")]}
+	v := runnersView{Address: req.base(), Done: doneMessage(done, req.r.URL.Query().Get("done"))}
 	_, v.Made = req.shownOnce(runnersPath)
 	now := req.Clock()
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {

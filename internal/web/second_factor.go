@@ -31,7 +31,7 @@ type secondFactorView struct {
 	ByProvider  bool     // an identity provider signed them in, whose business it is
 	Required    []string // the deployments that ask for one
 	Next        string
-	Done        string
+	Done        *message
 	Fault       string
 }
 
@@ -45,7 +45,7 @@ func (req *request) showSecondFactor(status int, fault string) error {
 	}
 	q := req.r.URL.Query()
 	s := secondFactorView{
-		User: me.User, HasPassword: me.User.PasswordHash != "", ByProvider: me.Session.ByProvider(), Next: safeNext(q.Get("next")), Done: done[q.Get("done")], Fault: fault,
+		User: me.User, HasPassword: me.User.PasswordHash != "", ByProvider: me.Session.ByProvider(), Next: safeNext(q.Get("next")), Done: doneMessage(done, q.Get("done")), Fault: fault,
 	}
 	for _, m := range me.Memberships {
 		if m.Deployment.SecondFactor {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/demo"
 	"github.com/redoubt/redoubt/internal/edge"
@@ -196,7 +198,51 @@ func (s *site) post(path string, form url.Values) answer {
 	return s.send(r)
 }
 
-// says fails the test unless the text holds all of the words.
+// shows fails the test unless the page has an element for each of the CSS
+// selectors. Messages carry a code in data-say, so that a test never depends
+// on their wording.
+func shows(t testing.TB, page string, selectors ...string) {
+	t.Helper()
+	d := document(t, page)
+	for _, s := range selectors {
+		if d.Find(s).Length() == 0 {
+			t.Errorf("the page has no %s:\n%s", s, page)
+		}
+	}
+}
+
+// hides fails the test if the page has an element for one of the selectors.
+func hides(t testing.TB, page string, selectors ...string) {
+	t.Helper()
+	d := document(t, page)
+	for _, s := range selectors {
+		if found := d.Find(s); found.Length() > 0 {
+			t.Errorf("the page has %s: %s", s, found.Text())
+		}
+	}
+}
+
+// textAt returns the text of the only element that the selector names.
+func textAt(t testing.TB, page, selector string) string {
+	t.Helper()
+	found := document(t, page).Find(selector)
+	if found.Length() != 1 {
+		t.Fatalf("the page has %d of %s:\n%s", found.Length(), selector, page)
+	}
+	return strings.Join(strings.Fields(found.Text()), " ")
+}
+
+func document(t testing.TB, page string) *goquery.Document {
+	t.Helper()
+	d, err := goquery.NewDocumentFromReader(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// says fails the test unless the text holds all of the words: names, ids and
+// other data that the test knows. What a sentence means is asserted by shows.
 func says(t testing.TB, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {

@@ -32,7 +32,7 @@ type tokensView struct {
 	Address string        // of the server, for the command to try it with
 	Form    tokenForm
 	Fault   string
-	Done    string
+	Done    *message
 }
 
 // Reads reports whether the new token may use the Web API.
@@ -53,7 +53,7 @@ type tokenForm struct {
 var lasts = []int{30, 90, 365, 0}
 
 func (req *request) tokens() error {
-	s := tokensView{Form: tokenForm{Days: 90, ReadOnly: !req.viewer.May(triager)}, Done: done[req.r.URL.Query().Get("done")]}
+	s := tokensView{Form: tokenForm{Days: 90, ReadOnly: !req.viewer.May(triager)}, Done: doneMessage(done, req.r.URL.Query().Get("done"))}
 	if err := req.madeToken(&s); err != nil {
 		return err
 	}

@@ -37,11 +37,11 @@ type usersView struct {
 	Shared      bool // the server has other deployments
 	Form        redoubt.Member
 	Fault       string
-	Done        string
+	Done        *message
 }
 
 func (req *request) users() error {
-	s := usersView{Done: done[req.r.URL.Query().Get("done")]}
+	s := usersView{Done: doneMessage(done, req.r.URL.Query().Get("done"))}
 	if err := req.madeLink(&s); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type vexPage struct {
 	Pages              pager
 	Proposed           bool // which are listed
 	Proposals, Holding int
-	Done               string
+	Done               *message
 }
 
 type vexRow struct {
@@ -82,7 +82,7 @@ type vexDocumentPage struct {
 	Withdraws  int // statements of the document that counts which a proposal does not make any more
 	Statements []vexStatement
 	Pages      pager
-	Done       string
+	Done       *message
 }
 
 type vexStatement struct {
@@ -204,18 +204,18 @@ func (req *request) removeVEX() error {
 }
 
 // vexDone says what was decided a moment ago.
-func vexDone(q url.Values) string {
+func vexDone(q url.Values) *message {
 	bad := &redoubt.InvalidError{}
 	triaged := func(name string) string {
 		return "The triage of " + plural(number(q, name, bad), "finding") + " changed."
 	}
 	switch {
 	case q.Has("accepted"):
-		return "Accepted. " + triaged("accepted")
+		return &message{"accepted", "Accepted. " + triaged("accepted")}
 	case q.Has("refused"):
-		return "Refused. Uploads of the project do not propose the same again."
+		return &message{"refused", "Refused. Uploads of the project do not propose the same again."}
 	case q.Has("removed"):
-		return "The document was removed. " + triaged("removed")
+		return &message{"removed", "The document was removed. " + triaged("removed")}
 	}
-	return ""
+	return nil
 }
