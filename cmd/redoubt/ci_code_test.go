@@ -65,7 +65,7 @@ func codeAround(w *ciWorld) {
 	w.git("commit", "-q", "-m", "secrets")
 	w.redoubt("policy", "set-mode", "eqeq", "monitor")
 	out, said := w.build(0, "main", []string{"--report", "leaks.json"})
-	if out.Code < 8 || !strings.Contains(said, "Sent the code around") {
+	if out.Code < 8 {
 		w.Errorf("%d findings got code:\n%s", out.Code, said)
 	}
 	snippets := w.snippets()
@@ -136,13 +136,11 @@ func noCode(w *ciWorld) {
 	if out, said := w.build(0, "main", []string{"--no-code"}); out.Code != 0 || sends() != before {
 		w.Errorf("%+v\n%s", out, said)
 	}
-	if said := w.redoubt("deployment", "set", "acme", "--code=off"); !strings.Contains(said, "keeps no code") {
-		w.Error(said)
-	}
+	w.redoubt("deployment", "set", "acme", "--code=off")
 	if got := w.snippets(); len(got) != 0 {
 		w.Errorf("turned off, there is code: %v", got)
 	}
-	if out, said := w.build(0, "main", nil); out.Code != 0 || sends() != before || !strings.Contains(said, "the deployment acme keeps none") {
+	if out, said := w.build(0, "main", nil); out.Code != 0 || sends() != before {
 		w.Errorf("%+v\n%s", out, said)
 	}
 	w.redoubt("deployment", "set", "acme", "--code=on")

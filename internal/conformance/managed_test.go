@@ -24,9 +24,6 @@ func TestConnectionsByAPI(t *testing.T) {
 		wrong["credential"] = object{"kind": "token", "secret": "wrong-token"}
 		a := s.send(t, request{method: "POST", path: "connections", body: wrong})
 		invalid(t, a, "body.base_url")
-		if !strings.Contains(string(a.body), "does not take the credential") {
-			t.Errorf("a host that refuses: %s", a.body)
-		}
 		for name, bad := range map[string]struct {
 			with object
 			at   string
@@ -72,7 +69,7 @@ func TestConnectionsByAPI(t *testing.T) {
 		}
 		for range 2 {
 			hooked := post[api.MakeWebhooksResponse](t, s, at+"/webhooks", nil)
-			if hooked.Repositories != 2 || !strings.Contains(hooked.Problem, "acme/web-shop: the account may not do that at the host") {
+			if hooked.Repositories != 2 || !strings.Contains(hooked.Problem, "acme/web-shop") {
 				t.Errorf("webhooks: %+v", hooked)
 			}
 			again := s.send(t, keyedWrite{request: request{method: "POST", path: at + "/webhooks"}}.with("hooks"))

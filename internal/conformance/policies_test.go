@@ -123,7 +123,7 @@ func TestRuleModes(t *testing.T) {
 				t.Errorf("%v: %d %s", bad, a.status, a.body)
 			}
 		}
-		if a := s.send(t, request{method: "PUT", path: path, body: object{"rulePath": rule, "policyMode": "MODE_DISABLED"}}); !strings.Contains(string(a.body), "taken out of the policy") {
+		if a := s.send(t, request{method: "PUT", path: path, body: object{"rulePath": rule, "policyMode": "MODE_DISABLED"}}); !strings.Contains(string(a.body), "MODE_MONITOR") {
 			t.Errorf("MODE_DISABLED is answered with %s", a.body)
 		}
 		listed := get[api.ListPolicyRulesResponse](t, s, path).Rules

@@ -149,7 +149,7 @@ func TestWhatIsNoLinkToATicket(t *testing.T) {
 	})
 	t.Run("no tracker", func(t *testing.T) {
 		out := post[api.CreateTicketsResponse](t, s, "tickets", object{"issue_ids": append(ids, 4000000000)})
-		if len(out.Failed) != 1 || !strings.Contains(out.Failed[0].Error, "No tracker is set") || !slices.Equal(out.Failed[0].IssueIDs, ids) {
+		if len(out.Failed) != 1 || out.Failed[0].Error == "" || !slices.Equal(out.Failed[0].IssueIDs, ids) {
 			t.Errorf("failed is %+v", out.Failed)
 		}
 		if len(out.Skipped) != 1 || out.Skipped[0].IssueIDs[0] != 4000000000 || len(out.Succeeded)+len(out.Pending) != 0 {

@@ -91,7 +91,7 @@ func TestAHookThatTellsAPartIsNotReliedOn(t *testing.T) {
 			if _, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID); err != nil {
 				t.Fatal(err)
 			}
-			same(t, "once it was looked at", w.silent(c, clock), "polling, asked soon. acme/payments: its webhook at the host does not tell of push")
+			same(t, "once it was looked at", w.silent(c, clock), "polling, asked soon. acme/payments")
 		})
 	}
 }

@@ -3,10 +3,12 @@ package hosts_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -22,12 +24,12 @@ func TestALinkIsOfWhoWasLinked(t *testing.T) {
 		want   string // the decision
 		answer string
 	}{
-		"another took the name":                   {redoubt.RepliesLinked, took, scm.Comment{Author: "octocat", AuthorID: "id of mallory"}, "untriaged", "linked to no user"},
-		"another took it, and all may":            {redoubt.RepliesCollaborators, took, scm.Comment{Author: "octocat", AuthorID: "id of mallory"}, "fixing collaborator:octocat at", "Done"},
-		"who was linked has another name":         {redoubt.RepliesLinked, nil, scm.Comment{Author: "cat", AuthorID: "id of octocat"}, "fixing user:", "Done"},
-		"a viewer is one under another name, too": {redoubt.RepliesCollaborators, nil, scm.Comment{Author: "vixen", AuthorID: "id of vic"}, "untriaged", "may not decide"},
-		"linked before ids were kept":             {redoubt.RepliesLinked, func(w *conversation) { w.linkedOnce() }, scm.Comment{Author: "octocat"}, "untriaged", "links it again"},
-		"linked before, and all may":              {redoubt.RepliesCollaborators, func(w *conversation) { w.linkedOnce() }, scm.Comment{Author: "octocat"}, "untriaged", "links it again"},
+		"another took the name":                   {redoubt.RepliesLinked, took, scm.Comment{Author: "octocat", AuthorID: "id of mallory"}, "untriaged", hosts.ErrNotLinked.Error()},
+		"another took it, and all may":            {redoubt.RepliesCollaborators, took, scm.Comment{Author: "octocat", AuthorID: "id of mallory"}, "fixing collaborator:octocat at", hosts.AnswerDone},
+		"who was linked has another name":         {redoubt.RepliesLinked, nil, scm.Comment{Author: "cat", AuthorID: "id of octocat"}, "fixing user:", hosts.AnswerDone},
+		"a viewer is one under another name, too": {redoubt.RepliesCollaborators, nil, scm.Comment{Author: "vixen", AuthorID: "id of vic"}, "untriaged", hosts.ErrMayNotDecide.Error()},
+		"linked before ids were kept":             {redoubt.RepliesLinked, func(w *conversation) { w.linkedOnce() }, scm.Comment{Author: "octocat"}, "untriaged", hosts.ErrLinkedLongAgo.Error()},
+		"linked before, and all may":              {redoubt.RepliesCollaborators, func(w *conversation) { w.linkedOnce() }, scm.Comment{Author: "octocat"}, "untriaged", hosts.ErrLinkedLongAgo.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -88,18 +90,18 @@ func TestWhoIsLinkedIsAskedOfTheHost(t *testing.T) {
 	same(t, "saved again", linked(), "map[octocat:{ada id of octocat}]")
 	w.must(change("octocat=vic"))
 	same(t, "another user", linked(), "map[octocat:{vic id of mallory}]")
-	if err := change("octocat=vic", "nobody=ada"); err == nil || !strings.Contains(err.Error(), "nobody at the host") {
+	if err := change("octocat=vic", "nobody=ada"); err == nil || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("nobody is linked: %v", err)
 	}
 	w.host.down = redoubt.ErrUnavailable
-	if err := change("octocat=vic", "bob=ada"); err == nil || !strings.Contains(err.Error(), "does not say who") {
+	if err := change("octocat=vic", "bob=ada"); err == nil || !strings.Contains(err.Error(), "bob") {
 		t.Errorf("somebody is linked whom the host was not asked for: %v", err)
 	}
 	many := make([]string, redoubt.MaxNewHostPeople+1)
 	for i := range many {
 		many[i] = fmt.Sprintf("p%d=ada", i)
 	}
-	if err := change(many...); err == nil || !strings.Contains(err.Error(), "at a time") {
+	if err := change(many...); err == nil || !strings.Contains(err.Error(), strconv.Itoa(redoubt.MaxNewHostPeople)) {
 		t.Errorf("too many are linked at a time: %v", err)
 	}
 	same(t, "what was refused", linked(), "map[octocat:{vic id of mallory}]")

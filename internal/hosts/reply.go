@@ -193,7 +193,7 @@ func (w *replying) turnAway(ctx context.Context, n scm.Comment) error {
 	if !known {
 		r = store.ChangeReply{
 			RepositoryID: w.repository.ID, Number: w.at.Number, Comment: strangerKey(n), Login: n.Author, At: n.At,
-			Outcome: refusalText(errors.New("only who may write to the repository decides here")),
+			Outcome: refusalText(errStranger),
 		}
 	}
 	err := w.keeper.Store.Update(ctx, w.deployment, following, func(ctx context.Context, tx *store.Tx) error {
@@ -212,6 +212,20 @@ func (w *replying) turnAway(ctx context.Context, n scm.Comment) error {
 	return w.answer(ctx, n, r)
 }
 
+// Why a command is refused, as the answer says it.
+var (
+	errStranger       = errors.New("only who may write to the repository decides here")
+	errEdited         = errors.New("the comment was changed after it was written, and others than its author may have done that: write the command again, in a new comment")
+	errTooManyReplies = fmt.Errorf("%d commands were written here, and no more are taken. Decide in Redoubt from now on", maxReplies)
+	errLinkedLongAgo  = errors.New("your account was linked before it was kept who has it")
+	errNotLinked      = errors.New("your account is linked to no user of Redoubt")
+	errMayNotDecide   = errors.New("the user of Redoubt that your account is linked to may not decide about findings")
+	errDecidedSince   = errors.New("somebody decided about the finding after this was written: look there, and write the command again")
+	errOtherFinding   = errors.New("the comment that you answer is about another finding")
+	errNotOfRequest   = errors.New("is none of this change request")
+	errSayWhich       = errors.New("say which finding")
+)
+
 // errNotThen ends a transaction in which who decides is another than was read before.
 var errNotThen = errors.New("who may decide there has changed")
 
@@ -221,7 +235,7 @@ func (w *replying) take(ctx context.Context, n scm.Comment) (r store.ChangeReply
 	line, _ := asksFor(n.Body)
 	asked, wrong := parseCommand(line)
 	if n.Edited {
-		wrong = errors.New("the comment was changed after it was written, and others than its author may have done that: write the command again, in a new comment")
+		wrong = errEdited
 	}
 	full := w.count(false) == maxReplies-1
 	var p person
@@ -252,7 +266,7 @@ func (w *replying) take(ctx context.Context, n scm.Comment) (r store.ChangeReply
 		}
 		switch {
 		case full:
-			r.Outcome = refusalText(fmt.Errorf("%d commands were written here, and no more are taken. Decide in Redoubt from now on", maxReplies))
+			r.Outcome = refusalText(errTooManyReplies)
 		case wrong != nil:
 			r.Outcome = refusalText(wrong) + "\n" + usage
 		case asked.verb == verbHelp:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -36,16 +37,16 @@ func TestRepliesAskForExceptions(t *testing.T) {
 		want               string // of the requests
 		answer             string // a part of it; empty: none
 	}{
-		{"linked to a viewer", "vic", ask, 0, "open true user:vic 2999-01-31 true only <b>tests</b>", "waits to be decided there"},
-		{"linked to a triager", "octocat", ask, 0, "open true user:ada 2999-01-31 true only <b>tests</b>", "until 2999-01-31, by octocat"},
-		{"without an end", "vic", "/redoubt exception tests", 0, "open true user:vic  true tests", "without an end"},
-		{"not linked", "bob", ask, 0, "", "Not done: your account is linked to no user"},
-		{"not linked, but let", "bob", ask, redoubt.RepliesCollaborators, "open true collaborator:bob at git.example 2999-01-31 false only <b>tests</b>", "Asked"},
-		{"may read alone", "eve", ask, redoubt.RepliesCollaborators, "", "only who may write"},
+		{"linked to a viewer", "vic", ask, 0, "open true user:vic 2999-01-31 true only <b>tests</b>", hosts.AnswerAsked},
+		{"linked to a triager", "octocat", ask, 0, "open true user:ada 2999-01-31 true only <b>tests</b>", "2999-01-31"},
+		{"without an end", "vic", "/redoubt exception tests", 0, "open true user:vic  true tests", hosts.AnswerAsked},
+		{"not linked", "bob", ask, 0, "", hosts.AnswerNotDone + hosts.ErrNotLinked.Error()},
+		{"not linked, but let", "bob", ask, redoubt.RepliesCollaborators, "open true collaborator:bob at git.example 2999-01-31 false only <b>tests</b>", hosts.AnswerAsked},
+		{"may read alone", "eve", ask, redoubt.RepliesCollaborators, "", hosts.ErrStranger.Error()},
 		{"off", "vic", ask, redoubt.RepliesOff, "", ""},
-		{"no reason", "vic", "/redoubt exception until 2999-01-31:", 0, "", "Not done: say why"},
-		{"a day that is over", "vic", "/redoubt exception until 2001-01-31: x", 0, "", "over already"},
-		{"too long", "vic", "/redoubt exception " + strings.Repeat("é", redoubt.MaxNote+1), 0, "", "Not done"},
+		{"no reason", "vic", "/redoubt exception until 2999-01-31:", 0, "", hosts.AnswerNotDone},
+		{"a day that is over", "vic", "/redoubt exception until 2001-01-31: x", 0, "", hosts.AnswerNotDone},
+		{"too long", "vic", "/redoubt exception " + strings.Repeat("é", redoubt.MaxNote+1), 0, "", hosts.AnswerNotDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newConversation(t, storetest.New(t, "sqlite"))
@@ -66,7 +67,7 @@ func TestRepliesAskForExceptions(t *testing.T) {
 			}
 			w.says(scm.Comment{Author: c.author, Thread: "t1", Path: "a.go", Body: c.body})
 			same(t, "asked twice, the requests", w.asked(), c.want)
-			if got := w.last(); !strings.Contains(got, "Not done: request") || !strings.Contains(got, "already") {
+			if got := w.last(); !strings.Contains(got, hosts.AnswerNotDone) {
 				t.Errorf("asked twice, answered %q", got)
 			}
 		})

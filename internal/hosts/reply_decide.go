@@ -55,18 +55,18 @@ func (w *replying) person(ctx context.Context, tx *store.Tx, n scm.Comment, leas
 	via := fmt.Sprintf("%s at %s#%d", redoubt.Line(n.Author), w.repository.FullName, w.at.Number)
 	found, linked := c.People.PersonOf(n.Author, n.AuthorID)
 	if linked && found.ID == "" { // whoever has the login by now may have taken it
-		return p, fmt.Errorf("your account was linked before it was kept who has it. An administrator links it again at Settings → Connections → %s: remove the link, save, and add it", plain(c.Name, 100)), nil
+		return p, fmt.Errorf("%w. An administrator links it again at Settings → Connections → %s: remove the link, save, and add it", errLinkedLongAgo, plain(c.Name, 100)), nil
 	}
 	if !linked {
 		if c.Replies != redoubt.RepliesCollaborators {
-			return p, fmt.Errorf("your account is linked to no user of Redoubt. An administrator links it at Settings → Connections → %s", plain(c.Name, 100)), nil
+			return p, fmt.Errorf("%w. An administrator links it at Settings → Connections → %s", errNotLinked, plain(c.Name, 100)), nil
 		}
 		return person{actor: redoubt.Actor{Kind: "collaborator", ID: fmt.Sprintf("%d:%s", c.ID, n.AuthorID), Name: redoubt.Line(n.Author) + " at " + hostOf(c), Via: via}}, nil, nil
 	}
 	m, err := tx.Member(ctx, found.User)
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound) || err == nil && (!m.Enabled() || m.Role < least):
-		return p, errors.New("the user of Redoubt that your account is linked to may not decide about findings"), nil
+		return p, errMayNotDecide, nil
 	case err != nil:
 		return p, nil, err
 	}
@@ -146,7 +146,7 @@ func (w *replying) ask(ctx context.Context, tx *store.Tx, n scm.Comment, asked c
 	if day := redoubt.LastDay(r.Until); day != "" {
 		until = "until " + day
 	}
-	return fmt.Sprintf("Asked: an exception for finding [`#%d`](%s) %s, by %s. Nothing has changed yet: [request %d](%s) waits to be decided there.\n%s",
+	return fmt.Sprintf(answerAsked+"an exception for finding [`#%d`](%s) %s, by %s. Nothing has changed yet: [request %d](%s) waits to be decided there.\n%s",
 		f.ID, w.page(tx, "findings", f.ID), until, plain(n.Author, 200), r.ID, w.page(tx, "exception-requests", r.ID), moreCommands(n)), nil
 }
 
@@ -155,16 +155,24 @@ func (w *replying) ask(ctx context.Context, tx *store.Tx, n scm.Comment, asked c
 func (w *replying) late(ctx context.Context, tx *store.Tx, f redoubt.Finding, n scm.Comment) (no, err error) {
 	found, err := tx.Lineages(ctx, []int64{f.LineageID})
 	if at := found[f.LineageID].Triage.At; at.After(n.At) && !at.Equal(w.latest[f.LineageID]) {
-		no = errors.New("somebody decided about the finding after this was written: look there, and write the command again")
+		no = errDecidedSince
 	}
 	return no, err
 }
+
+// How an answer to a command begins.
+const (
+	answerDone    = "Done: "
+	answerAsked   = "Asked: "
+	answerNotDone = "Not done: "
+	onlyTheFirst  = "\nOf a comment only the first command is taken: write each in one of its own.\n"
+)
 
 func refusalText(no error) string {
 	if no == nil {
 		return ""
 	}
-	return "Not done: " + no.Error() + ".\n"
+	return answerNotDone + no.Error() + ".\n"
 }
 
 // doneText says what was decided, in words of the host: who is who here is nobody's business
@@ -181,14 +189,14 @@ func doneText(f redoubt.Finding, page string, asked command, r triage.Request, n
 	case asked.reason != 0:
 		what += ", " + strings.ReplaceAll(asked.reason.String(), "_", " ")
 	}
-	text := fmt.Sprintf("Done: finding [`#%d`](%s) is %s, by %s.\n", f.ID, page, what, plain(n.Author, 200))
+	text := fmt.Sprintf(answerDone+"finding [`#%d`](%s) is %s, by %s.\n", f.ID, page, what, plain(n.Author, 200))
 	return text + moreCommands(n)
 }
 
 // moreCommands says that a comment has some that are not taken.
 func moreCommands(n scm.Comment) string {
 	if commandsIn(n.Body) > 1 {
-		return "\nOf a comment only the first command is taken: write each in one of its own.\n"
+		return onlyTheFirst
 	}
 	return ""
 }
@@ -200,7 +208,7 @@ func (w *replying) assignee(name string, p person) (user *string, no error) {
 		return new(""), nil
 	case assignMe:
 		if p.user == "" {
-			return nil, errors.New("your account is linked to no user of Redoubt, and only those have findings")
+			return nil, fmt.Errorf("%w, and only those have findings", errNotLinked)
 		}
 		return &p.user, nil
 	}
@@ -221,7 +229,7 @@ func (w *replying) finding(ctx context.Context, tx *store.Tx, n scm.Comment, ask
 	if asked.finding == 0 {
 		switch len(lineages) {
 		case 0:
-			return f, errors.New("say which finding, as `/redoubt " + string(asked.verb) + " #12`, or answer the comment about it"), nil
+			return f, fmt.Errorf("%w, as `/redoubt %s #12`, or answer the comment about it", errSayWhich, asked.verb), nil
 		case 1:
 			f, err = tx.FindingOfLineage(ctx, w.repository.ProjectID, lineages[0])
 		default:
@@ -232,7 +240,7 @@ func (w *replying) finding(ctx context.Context, tx *store.Tx, n scm.Comment, ask
 		}
 		return f, nil, err
 	}
-	unknown := fmt.Errorf("finding `#%d` is none of this change request", asked.finding)
+	unknown := fmt.Errorf("finding `#%d` %w", asked.finding, errNotOfRequest)
 	list, err := tx.FindingsByID(ctx, []int64{asked.finding})
 	if err != nil || len(list) == 0 || list[0].ProjectID != w.repository.ProjectID {
 		return f, unknown, err
@@ -240,7 +248,7 @@ func (w *replying) finding(ctx context.Context, tx *store.Tx, n scm.Comment, ask
 	f = list[0]
 	if len(lineages) > 0 {
 		if !slices.Contains(lineages, f.LineageID) {
-			return f, errors.New("the comment that you answer is about another finding"), nil
+			return f, errOtherFinding, nil
 		}
 		return f, nil, nil
 	}

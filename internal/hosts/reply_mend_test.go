@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -130,7 +131,7 @@ func TestTheLastCommandSaysSo(t *testing.T) {
 	for i, c := range []struct {
 		verb, answer string
 		want         redoubt.TriageState
-	}{{"fixing", "Done", redoubt.TriageFixing}, {"reopen", "no more are taken", redoubt.TriageFixing}, {"reopen", "no more are taken", redoubt.TriageFixing}} {
+	}{{"fixing", hosts.AnswerDone, redoubt.TriageFixing}, {"reopen", hosts.ErrTooManyReplies.Error(), redoubt.TriageFixing}, {"reopen", hosts.ErrTooManyReplies.Error(), redoubt.TriageFixing}} {
 		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt " + c.verb})
 		same(t, "the decision", w.triage(w.on).State, c.want)
 		if same(t, "answers", len(w.host.replies), min(i+1, 2)); !strings.Contains(w.last(), c.answer) {
@@ -164,7 +165,7 @@ func TestWhenCommandsWereWritten(t *testing.T) {
 	})
 	w.says(at("43", 3*time.Minute, "/redoubt ignore #%d"))
 	same(t, "of before another decision", w.triage(w.on).State, redoubt.TriageReviewing)
-	if !strings.Contains(w.last(), "after this was written") {
+	if !strings.Contains(w.last(), hosts.ErrDecidedSince.Error()) {
 		t.Errorf("answered %q", w.last())
 	}
 }
@@ -175,7 +176,7 @@ func TestFindingsOfOtherProjects(t *testing.T) {
 	foreign := w.findIn("acme/web", "rule-c", 1)
 	w.says(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d", foreign.ID)})
 	same(t, "the decision", w.triage(foreign).State, redoubt.TriageUntriaged)
-	if !strings.Contains(w.last(), "none of this change request") {
+	if !strings.Contains(w.last(), hosts.ErrNotOfRequest.Error()) {
 		t.Errorf("answered %q", w.last())
 	}
 }
@@ -190,7 +191,7 @@ func TestRefusalsOfOurAccount(t *testing.T) {
 	same(t, "rows", len(w.replied()), 0)
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		list, _, err := tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: w.connection.ID, Limit: 9})
-		if !slices.ContainsFunc(list, func(d store.Delivery) bool { return strings.Contains(d.Outcome, "let it administer") }) {
+		if !slices.ContainsFunc(list, func(d store.Delivery) bool { return strings.Contains(d.Outcome, "acme/payments") }) {
 			t.Errorf("nobody hears why: %+v", list)
 		}
 		return err
@@ -211,7 +212,7 @@ func TestRefusalsOfOurAccount(t *testing.T) {
 func TestOneCommandOfAComment(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing\n/redoubt assign @me"})
-	if !strings.Contains(w.last(), "only the first command") {
+	if !strings.Contains(w.last(), hosts.OnlyTheFirst) {
 		t.Errorf("answered %q", w.last())
 	}
 }

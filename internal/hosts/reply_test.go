@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
@@ -146,29 +147,29 @@ func TestRepliesDecide(t *testing.T) {
 		want                       string // of the first finding
 		answer                     string // a part of it; empty: none
 	}{
-		{"linked", "octocat", line, "/redoubt ignore false_positive: it is [a](http://x) test", 0, "ignored false_positive user:ada  it is [a](http://x) test", "4: Done"},
-		{"by its id", "OCTOCAT", whole, "/redoubt fixing #ID soon", 0, "fixing  user:ada  soon", "Done"},
-		{"assigned", "octocat", line, "/redoubt assign @me", 0, "untriaged   ada", "assigned to octocat, by octocat"},
-		{"assigned to another", "octocat", line, "/redoubt assign @vic", 0, "untriaged   vic", "assigned to vic"},
-		{"assigned to a stranger", "octocat", line, "/redoubt assign @mallory", 0, untouched, "Not done: `mallory` is linked to no user"},
-		{"not linked", "bob", line, "/redoubt ignore", 0, untouched, "Not done: your account is linked to no user"},
-		{"not linked, but let", "bob", line, "/redoubt ignore no_time: x", redoubt.RepliesCollaborators, "ignored no_time collaborator:bob at git.example  x", "Done"},
-		{"not linked, for themselves", "bob", line, "/redoubt assign @me", redoubt.RepliesCollaborators, untouched, "Not done"},
-		{"linked to a viewer", "vic", line, "/redoubt ignore", 0, untouched, "may not decide"},
-		{"linked to a viewer, where others may", "vic", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, "may not decide"},
-		{"may read alone", "eve", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, "only who may write"},
-		{"may nothing", "mallory", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, "only who may write"},
+		{"linked", "octocat", line, "/redoubt ignore false_positive: it is [a](http://x) test", 0, "ignored false_positive user:ada  it is [a](http://x) test", "4: " + hosts.AnswerDone},
+		{"by its id", "OCTOCAT", whole, "/redoubt fixing #ID soon", 0, "fixing  user:ada  soon", hosts.AnswerDone},
+		{"assigned", "octocat", line, "/redoubt assign @me", 0, "untriaged   ada", hosts.AnswerDone},
+		{"assigned to another", "octocat", line, "/redoubt assign @vic", 0, "untriaged   vic", hosts.AnswerDone},
+		{"assigned to a stranger", "octocat", line, "/redoubt assign @mallory", 0, untouched, hosts.AnswerNotDone + "`mallory`"},
+		{"not linked", "bob", line, "/redoubt ignore", 0, untouched, hosts.AnswerNotDone + hosts.ErrNotLinked.Error()},
+		{"not linked, but let", "bob", line, "/redoubt ignore no_time: x", redoubt.RepliesCollaborators, "ignored no_time collaborator:bob at git.example  x", hosts.AnswerDone},
+		{"not linked, for themselves", "bob", line, "/redoubt assign @me", redoubt.RepliesCollaborators, untouched, hosts.AnswerNotDone},
+		{"linked to a viewer", "vic", line, "/redoubt ignore", 0, untouched, hosts.ErrMayNotDecide.Error()},
+		{"linked to a viewer, where others may", "vic", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, hosts.ErrMayNotDecide.Error()},
+		{"may read alone", "eve", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, hosts.ErrStranger.Error()},
+		{"may nothing", "mallory", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, hosts.ErrStranger.Error()},
 		{"off", "octocat", line, "/redoubt ignore", redoubt.RepliesOff, untouched, ""},
 		{"our own", "Bot", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, ""},
 		{"no command", "octocat", line, "what about /redoubt ignore?", 0, untouched, ""},
 		{"quoted", "octocat", line, "> /redoubt ignore\n\nno!", 0, untouched, ""},
 		{"help", "octocat", line, "/redoubt help", 0, untouched, "/redoubt assign"},
-		{"nonsense", "octocat", line, "/redoubt ignore fasle: x", 0, untouched, "`fasle` is no reason"},
-		{"which one?", "octocat", whole, "/redoubt ignore", 0, untouched, "say which finding"},
-		{"another one than it answers", "octocat", "t2", "/redoubt ignore #ID", 0, untouched, "about another finding"},
-		{"none of it", "octocat", whole, "/redoubt ignore #999", 0, untouched, "none of this change request"},
-		{"below somebody else's comment", "octocat", "t77", "/redoubt ignore", 0, untouched, "say which finding"},
-		{"too long", "octocat", line, "/redoubt ignore " + strings.Repeat("é", redoubt.MaxNote+1), 0, untouched, "Not done"},
+		{"nonsense", "octocat", line, "/redoubt ignore fasle: x", 0, untouched, hosts.AnswerNotDone + "`fasle`"},
+		{"which one?", "octocat", whole, "/redoubt ignore", 0, untouched, hosts.ErrSayWhich.Error()},
+		{"another one than it answers", "octocat", "t2", "/redoubt ignore #ID", 0, untouched, hosts.ErrOtherFinding.Error()},
+		{"none of it", "octocat", whole, "/redoubt ignore #999", 0, untouched, hosts.ErrNotOfRequest.Error()},
+		{"below somebody else's comment", "octocat", "t77", "/redoubt ignore", 0, untouched, hosts.ErrSayWhich.Error()},
+		{"too long", "octocat", line, "/redoubt ignore " + strings.Repeat("é", redoubt.MaxNote+1), 0, untouched, hosts.AnswerNotDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newConversation(t, storetest.New(t, "sqlite"))
@@ -194,14 +195,14 @@ func TestADecisionTurnsTheStatus(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
 		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore false_positive: a test"})
-		same(t, "one is left", w.told(), "acme/payments 1111 3 1 blocking")
+		same(t, "one is left", w.told(), "acme/payments 1111 3 1")
 		w.says(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d acceptable_risk", w.other.ID)})
-		same(t, "none is left", w.told(), "acme/payments 1111 2 no blocking findings")
-		if !strings.Contains(w.host.comments[0].Body, "Settled") {
+		same(t, "none is left", w.told(), "acme/payments 1111 2")
+		if !hosts.Settled(w.host.comments[0].Body) {
 			t.Errorf("the comment is %q", w.host.comments[0].Body)
 		}
 		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt reopen"})
-		same(t, "again", w.told(), "acme/payments 1111 3 1 blocking")
+		same(t, "again", w.told(), "acme/payments 1111 3 1")
 	})
 }
 
@@ -223,7 +224,7 @@ func TestRepliesAreTakenOnce(t *testing.T) {
 		same(t, "one of the conversation", w.triage(w.on).State, redoubt.TriageReopened)
 		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore", Edited: true})
 		same(t, "an edited one", w.triage(w.on).State, redoubt.TriageReopened)
-		if !strings.Contains(w.last(), "changed after it was written") {
+		if !strings.Contains(w.last(), hosts.ErrEdited.Error()) {
 			t.Errorf("answered %q", w.last())
 		}
 		w.says(scm.Comment{Author: "renovate", Bot: true, Thread: "t1", Path: "a.go", Body: "/redoubt ignore"})

@@ -397,7 +397,7 @@ func TestJobThatKillsItsProcessFails(t *testing.T) {
 			},
 			"other": func(context.Context, redoubt.Job) ([]byte, string, error) { return []byte("x"), "", nil },
 		}, o)
-		if j := m.job(1); runs != 3 || j.State != redoubt.JobFailed || !strings.HasPrefix(j.Error, "tried 3 times, and the last attempt was cut off") {
+		if j := m.job(1); runs != 3 || j.State != redoubt.JobFailed || !strings.HasPrefix(j.Error, "tried 3 times") {
 			t.Errorf("it was tried %d times, want 3, and ended in state %d: %q", runs, j.State, j.Error)
 		}
 		if abandoned != 3 {

