@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -55,9 +54,7 @@ const (
 )
 
 // decided holds where the page says that a decision did something to so many findings.
-func decided(n int, did string) string {
-	return fmt.Sprintf("document.querySelector(`.done[data-say=decided][data-count='%d'][data-did='%s']`)", n, did)
-}
+func decided(n int, what string) string { return "document.querySelector(`" + did(n, what) + "`)" }
 
 // A finding is judged and decided about without the mouse: j, k, i, and undo.
 func TestTriageByKeyboard(t *testing.T) {
