@@ -17,6 +17,7 @@ import (
 type moment struct {
 	At     time.Time
 	Kind   string // a word to colour it by
+	Did    string // what a decision was, as forms call it; empty of others
 	What   string
 	By     string // a person or a token; empty for scans
 	ScanID int64
@@ -154,10 +155,12 @@ func triageMoment(e redoubt.TriageEvent, p *people) moment {
 	switch {
 	case before.State == after.State && before.Reason == after.Reason && before.Until.Equal(after.Until) && before.By == after.By:
 	case after.State == redoubt.TriageUntriaged:
-		said = append(said, "Undone: untriaged again")
+		said, m.Did = append(said, "Undone: untriaged again"), "undone"
 	default:
 		what := "Set to " + after.State.String()
+		m.Did = after.State.String()
 		if after.Reason != 0 {
+			m.Did += ":" + after.Reason.String()
 			what += ", " + reasonWord(after.Reason.String())
 		}
 		if day := redoubt.LastDay(after.Until); day != "" {

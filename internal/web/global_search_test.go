@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/globalsearch"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -64,10 +65,10 @@ func TestSearchLeadsToWhatIsThere(t *testing.T) {
 		{"lodash", "/supply-chain/vulnerabilities?dependencies=lodash"},
 		{"weekly", "/findings?view="},
 		{"builder", "/findings?assignees=bob"},
-		{"polic", "/policies"},
-		{"settings tok", "/settings/tokens"},
-		{"new token", "/settings/tokens"},
-		{"overview", "/overview"},
+		{s.navLabel("/policies")[:5], "/policies"},
+		{settingsNav.Title + " " + s.navLabel("/settings/tokens")[:3], "/settings/tokens"},
+		{more[slices.IndexFunc(more, func(p place) bool { return p.kind == globalsearch.Action && p.address == tokensPath })].name, "/settings/tokens"},
+		{s.navLabel("/overview"), "/overview"},
 	} {
 		addresses, texts, _ := s.palette("/overview", c.typed)
 		if len(addresses) == 0 || !strings.HasPrefix(addresses[0], "/orgs/acme"+c.leads) {
@@ -82,8 +83,16 @@ func TestSearchLeadsToWhatIsThere(t *testing.T) {
 		says(t, s.page("/search?q="+url.QueryEscape(c.typed)), html.EscapeString(addresses[0]))
 	}
 	_, _, text := s.palette("/overview", "no such name")
-	says(t, text, `data-total="0"`, "Code findings", "/orgs/acme/findings?q=no&#43;such&#43;name")
-	says(t, s.page("/search?q=no+such+name"), "Nothing is called so", "/orgs/acme/advisories?q=no&#43;such&#43;name")
+	says(t, text, `data-total="0"`, "/orgs/acme/findings?q=no&#43;such&#43;name")
+	page := s.page("/search?q=no+such+name")
+	shows(t, page, "[data-say=nothing-found]")
+	says(t, page, "/orgs/acme/advisories?q=no&#43;such&#43;name")
+}
+
+// navLabel is what the navigation calls a page.
+func (s *site) navLabel(path string) string {
+	s.t.Helper()
+	return textAt(s.t, s.page("/projects"), `nav a[href="/orgs/acme`+path+`"]`)
 }
 
 // TestActionsAreWhereTheyMakeSense: and for whom.
@@ -92,30 +101,32 @@ func TestActionsAreWhereTheyMakeSense(t *testing.T) {
 	project := first(s, "/projects", "/projects/")
 	for _, c := range []struct {
 		role        redoubt.Role
-		at, offers  string
+		at, offers  string // an address of a hit, or of the form that one sends
 		offered     bool
 		description string
 	}{
-		{redoubt.RoleTriager, "/projects/" + project, " now", true, "a scan of the project"},
-		{redoubt.RoleViewer, "/projects/" + project, " now", false, "a scan, which a viewer may not make"},
-		{redoubt.RoleTriager, "/projects/999999", " now", false, "a scan of no project"},
-		{redoubt.RoleTriager, "/overview", " now", false, "a scan of nothing"},
-		{redoubt.RoleViewer, "/findings?severities=high&finding=3", "Export these findings as CSV", true, "an export"},
-		{redoubt.RoleViewer, "/projects", "Export these findings as CSV", false, "an export of no list"},
-		{redoubt.RoleViewer, "/overview", "Upload a report", false, "an upload, which a viewer may not make"},
-		{redoubt.RoleTriager, "/overview", "Upload a report", true, "an upload"},
-		{redoubt.RoleTriager, "/overview", "Invite somebody", false, "an invitation by a triager"},
-		{redoubt.RoleAdmin, "/overview", "Invite somebody", true, "an invitation"},
-		{redoubt.RoleViewer, "/overview", "Audit log", false, "the audit log for a viewer"},
+		{redoubt.RoleTriager, "/projects/" + project, `form[id^=send-action][action$="/scan"]`, true, "a scan of the project"},
+		{redoubt.RoleViewer, "/projects/" + project, `form[id^=send-action][action$="/scan"]`, false, "a scan, which a viewer may not make"},
+		{redoubt.RoleTriager, "/projects/999999", `form[id^=send-action][action$="/scan"]`, false, "a scan of no project"},
+		{redoubt.RoleTriager, "/overview", `form[id^=send-action][action$="/scan"]`, false, "a scan of nothing"},
+		{redoubt.RoleViewer, "/findings?severities=high&finding=3", `[id^=hit-action][href*="/export?"]`, true, "an export"},
+		{redoubt.RoleViewer, "/projects", `[id^=hit-action][href*="/export?"]`, false, "an export of no list"},
+		{redoubt.RoleViewer, "/overview", `[id^=hit-action][href$="/upload"]`, false, "an upload, which a viewer may not make"},
+		{redoubt.RoleTriager, "/overview", `[id^=hit-action][href$="/upload"]`, true, "an upload"},
+		{redoubt.RoleTriager, "/overview", `[id^=hit-action][href$="/settings/users"]`, false, "an invitation by a triager"},
+		{redoubt.RoleAdmin, "/overview", `[id^=hit-action][href$="/settings/users"]`, true, "an invitation"},
+		{redoubt.RoleViewer, "/overview", `[id^=hit-page][href$="/settings/audit"]`, false, "the audit log for a viewer"},
+		{redoubt.RoleAdmin, "/overview", `[id^=hit-page][href$="/settings/audit"]`, true, "the audit log"},
 	} {
 		s.as(c.role)
-		_, texts, _ := s.palette(c.at, "")
-		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, c.offers) }) != c.offered {
+		_, texts, all := s.palette(c.at, "")
+		if (document(t, all).Find(c.offers).Length() > 0) != c.offered {
 			t.Errorf("%s on %s: %s: want %t of %q", c.role, c.at, c.description, c.offered, texts)
 		}
 	}
 	s.as(redoubt.RoleViewer)
-	addresses, _, _ := s.palette("/findings?severities=high&finding=3", "export")
+	_, _, all := s.palette("/findings?severities=high&finding=3", "")
+	addresses, _, _ := s.palette("/findings?severities=high&finding=3", textAt(t, all, `[id^=hit-action][href*="/export?"]`))
 	if len(addresses) == 0 || addresses[0] != "/orgs/acme/findings/export?format=csv&severities=high" {
 		t.Fatalf("what is exported: %q", addresses)
 	}
@@ -153,12 +164,12 @@ func TestSearchShowsHostileNamesAsTheyAre(t *testing.T) {
 // TestSearchIsBounded: what is too much is refused, and nothing else.
 func TestSearchIsBounded(t *testing.T) {
 	s := demoSite(t)
-	for typed, say := range map[string]string{strings.Repeat("a ", 17): "at most 16 words", strings.Repeat("a", 201): "200 characters"} {
+	for typed, most := range map[string]string{strings.Repeat("a ", 17): "16", strings.Repeat("a", 201): "200"} {
 		a := s.get("/search?q=" + url.QueryEscape(typed))
 		if a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%q: %d", typed, a.StatusCode)
 		}
-		says(t, a.text, say)
+		says(t, textAt(t, a.text, "main [role=alert] li"), most)
 	}
 	for _, typed := range []string{"a", "%", "_", "'; --", strings.Repeat("א", 200), "\u202e", "#", "0", "#18446744073709551616"} {
 		s.palette("/overview", typed)

@@ -35,7 +35,7 @@ func TestProjects(t *testing.T) {
 			t.Errorf("%s shows everything", query)
 		}
 	}
-	says(t, s.page("/projects?q=nothing"), "No project is like that")
+	shows(t, s.page("/projects?q=nothing"), "[data-say=no-project-fits]")
 	says(t, newSite(t).page("/projects"), "redoubt import --project")
 	if a := s.get("/projects?page=x"); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a bad page: %d", a.StatusCode)
@@ -46,8 +46,9 @@ func TestProjects(t *testing.T) {
 func TestProjectCountsOpenTheirRows(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/projects/" + first(s, "/projects?q=payments", "/projects/"))
-	says(t, page, "acme/payments", "release/1.3", "requirements.txt", "All scans of this project")
-	parts := regexp.MustCompile(`<a class="(?:soft part|big)" href="([^"]+)"[^>]*>(?:Code |Supply chain |Secrets )?([0-9]+)`).FindAllStringSubmatch(page, -1)
+	says(t, page, "acme/payments", "release/1.3", "requirements.txt")
+	shows(t, page, `a[href="/orgs/acme/scans?project=acme%2fpayments"]`)
+	parts := regexp.MustCompile(`<a class="(?:soft part|big)" href="([^"]+)"[^>]*>[^<0-9]*([0-9]+)`).FindAllStringSubmatch(page, -1)
 	if len(parts) < 5 {
 		t.Fatalf("only %d counts", len(parts))
 	}
@@ -70,7 +71,10 @@ func TestProjectSettings(t *testing.T) {
 	}
 	s.as(redoubt.RoleAdmin)
 	page := s.follow("/projects/"+id, url.Values{"tags": {"edge, tier:1,edge"}, "primary": {"release/3.1"}, "visibility": {"private"}, "managed_full": {"on"}})
-	says(t, page, "Saved.", "primary branch release/3.1", `value="edge, tier:1"`)
+	shows(t, page, "[data-say=saved]", `input[name=tags][value="edge, tier:1"]`)
+	if got := textAt(t, page, "[data-primary]"); got != "release/3.1" {
+		t.Errorf("the primary branch is %q", got)
+	}
 	err := s.store.View(t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.ProjectByName(ctx, "acme/gateway")
 		if p.PrimaryBranch != "refs/heads/release/3.1" || !p.ManagedScan.Full || p.ManagedScan.Diff || p.Visibility != redoubt.VisibilityPrivate {
@@ -81,17 +85,22 @@ func TestProjectSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := s.post("/projects/"+id, url.Values{"tags": {strings.Repeat("x", 65)}, "visibility": {"private"}}); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, "longer than 64") {
+	if a := s.post("/projects/"+id, url.Values{"tags": {strings.Repeat("x", 65)}, "visibility": {"private"}}); a.StatusCode != http.StatusBadRequest || document(t, a.text).Find("[role=alert]").Length() == 0 {
 		t.Errorf("a long tag: %d", a.StatusCode)
 	}
 }
 
+// latestLink leads from a later page of a list to its start.
+const latestLink = ".pager .pages a:not([rel])"
+
 func TestScans(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/scans")
-	says(t, page, "semgrep", "gitleaks", "Completed", "acme/payments", "Older")
-	older := regexp.MustCompile(`href="([^"]+)">Older`).FindStringSubmatch(page)
-	says(t, s.page(strings.TrimPrefix(html.UnescapeString(older[1]), "/orgs/acme")), "Latest")
+	says(t, page, "semgrep", "gitleaks", "acme/payments")
+	shows(t, page, "[data-status=SCAN_STATUS_COMPLETED]")
+	hides(t, page, latestLink)
+	older, _ := document(t, page).Find(".pager a[rel=next]").Attr("href")
+	shows(t, s.page(strings.TrimPrefix(older, "/orgs/acme")), latestLink)
 	narrowed := s.page("/scans?project=acme/gateway&full=1&product=sast&status=completed&ref=main")
 	says(t, narrowed, "acme/gateway")
 	if strings.Contains(narrowed, ">acme/payments<") {
@@ -111,8 +120,8 @@ func TestScanAccountsForItself(t *testing.T) {
 	for _, m := range regexp.MustCompile(`/scans/(\d+)"`).FindAllStringSubmatch(s.page("/scans?project=acme/payments"), -1) {
 		page := s.page("/scans/" + m[1])
 		checkInline(t, page)
-		for _, c := range regexp.MustCompile(`<dt>(New|Fixed|Moved|Came back|Out of scope)</dt><dd><a [^>]*>(\d+)<`).FindAllStringSubmatch(page, -1) {
-			listed := strings.Count(page, "<tr><td>"+c[1]+"<")
+		for _, c := range regexp.MustCompile(`data-count="(new|fixed|moved|returned|removed)"[^>]*>(\d+)<`).FindAllStringSubmatch(page, -1) {
+			listed := strings.Count(page, `<tr data-change="`+c[1]+`"`)
 			if count(listed) != c[2] {
 				t.Errorf("scan %s says %s %s and lists %d", m[1], c[2], c[1], listed)
 			}
@@ -121,7 +130,7 @@ func TestScanAccountsForItself(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"New", "Fixed", "Moved"} {
+	for _, kind := range []string{"new", "fixed", "moved"} {
 		if !kinds[kind] {
 			t.Errorf("no scan of the demo did %q", kind)
 		}
@@ -142,12 +151,14 @@ func TestRunningScansAreLookedAtAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(t, s.page("/scans"), "Registered", `hx-trigger="every 2s"`)
-	says(t, s.page("/scans/"+decimal(id)), "Registered", `hx-trigger="every 2s"`, "strange.lock")
-	says(t, s.page("/supply-chain/dependencies"), "Lockfiles that no scanner could read", "strange.lock")
+	list, running := s.page("/scans"), s.page("/scans/"+decimal(id))
+	shows(t, list, "[data-status=SCAN_STATUS_RUNNING][data-stage='0']", `[hx-trigger="every 2s"]`)
+	shows(t, running, "[data-status=SCAN_STATUS_RUNNING][data-stage='0']", `[hx-trigger="every 2s"]`)
+	says(t, running, "strange.lock")
+	says(t, textAt(t, s.page("/supply-chain/dependencies"), "[data-say=unread]"), "strange.lock")
 	s.clock.Advance(2 * time.Hour)
 	page := s.page("/scans/" + decimal(id))
-	says(t, page, "Never finished")
+	shows(t, page, "[data-status=SCAN_STATUS_NEVER_FINISHED]")
 	if strings.Contains(page, "hx-trigger") {
 		t.Error("a scan that never finished is waited for")
 	}
@@ -159,7 +170,7 @@ func TestWhoUsesAPackage(t *testing.T) {
 	page := s.page("/supply-chain/dependencies?name=LODASH")
 	says(t, page, "lodash", "acme/web-shop")
 	rows := func(query string) int {
-		return strings.Count(s.page("/supply-chain/dependencies"+query), `title="Everyone who uses it"`)
+		return strings.Count(s.page("/supply-chain/dependencies"+query), "data-dependency")
 	}
 	all := rows("?name=requests&exact=1")
 	for query, want := range map[string]int{
@@ -179,15 +190,18 @@ func TestWhoUsesAPackage(t *testing.T) {
 		}
 	}
 	next := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(s.page("/supply-chain/dependencies"))
-	says(t, s.page(strings.TrimPrefix(html.UnescapeString(next[1]), "/orgs/acme")), "To the start")
+	shows(t, s.page(strings.TrimPrefix(html.UnescapeString(next[1]), "/orgs/acme")), latestLink)
 	says(t, newSite(t).page("/supply-chain/dependencies"), "redoubt import --project")
 }
 
 func TestPolicyModes(t *testing.T) {
 	s := demoSite(t)
-	says(t, s.page("/policies"), "Code", "default", "every project")
+	ofCode := `tr:has(a[href="/orgs/acme/policies/` + policyOf(s, "code") + `"]) `
+	shows(t, s.page("/policies"), ofCode+"[data-default]", ofCode+"[data-everything]")
 	id := first(s, "/policies", "/policies/")
-	says(t, s.page("/policies/"+id+"?q=SQL-string"), "redoubt.python.sql-string-format", "Block")
+	found := s.page("/policies/" + id + "?q=SQL-string")
+	says(t, found, "redoubt.python.sql-string-format")
+	shows(t, found, "td[data-mode=block]")
 	if page := s.page("/policies/" + id + "?mode=comment"); strings.Contains(page, "sql-string-format") {
 		t.Error("a blocking rule among those that comment")
 	}
@@ -196,7 +210,12 @@ func TestPolicyModes(t *testing.T) {
 		t.Errorf("a triager: %d", a.StatusCode)
 	}
 	s.as(redoubt.RoleAdmin)
-	says(t, s.follow("/policies/"+id+"/rules", change), "redoubt.python.eval</code> holds", `value="block" aria-pressed="true"`, "changed by ada")
+	page := s.follow("/policies/"+id+"/rules", change)
+	if rule := textAt(t, page, "[data-say=mode-set] code"); rule != "redoubt.python.eval" {
+		t.Errorf("the mode of %q is said to be set", rule)
+	}
+	says(t, page, `value="block" aria-pressed="true"`)
+	says(t, textAt(t, page, "[data-changed-by]"), "ada")
 	filter := redoubt.FindingFilter{IssueType: redoubt.SAST, Rules: []string{"redoubt.python.eval"}, Modes: []redoubt.PolicyMode{redoubt.ModeBlock}}
 	if s.view().Count(filter) == 0 {
 		t.Error("the mode does not hold")
@@ -210,10 +229,13 @@ func TestPolicyModes(t *testing.T) {
 
 func TestSBOMFromTheForm(t *testing.T) {
 	s := demoSite(t)
-	says(t, s.page("/sbom"), "CycloneDX 1.6 JSON", "SPDX 2.3 JSON", "OpenVEX 0.2.0 JSON", "acme/payments", "None yet")
+	empty := s.page("/sbom")
+	says(t, empty, "CycloneDX 1.6 JSON", "SPDX 2.3 JSON", "OpenVEX 0.2.0 JSON", "acme/payments")
+	shows(t, empty, "[data-say=no-exports]")
 	project := first(s, "/projects?q=web-shop", "/projects/")
 	waiting := s.follow("/sbom", url.Values{"format": {"SBOM_FORMAT_CYCLONEDX 1.6 json"}, "project": {project}})
-	says(t, waiting, "Being made", "acme/web-shop", `hx-trigger="every 2s"`)
+	says(t, textAt(t, waiting, "tr:has([data-say=being-made])"), "acme/web-shop")
+	shows(t, waiting, `[hx-trigger="every 2s"]`)
 	s.makeSBOM()
 	done := s.page("/sbom")
 	m := regexp.MustCompile(`href="/orgs/acme(/sbom/[^"]+/download)"`).FindStringSubmatch(done)
@@ -283,7 +305,7 @@ func TestPagesOfDependencies(t *testing.T) {
 	rows, path := 0, "/supply-chain/dependencies"
 	for range want {
 		page := s.page(path)
-		rows += strings.Count(page, `title="Everyone who uses it"`)
+		rows += strings.Count(page, "data-dependency")
 		next := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(page)
 		if next == nil {
 			break

@@ -83,8 +83,9 @@ func (s *site) onAPhone(t *testing.T, b *browser) {
 	if high := read[int](b, `Math.round(document.querySelector(".side").getBoundingClientRect().height)`); high > 170 {
 		t.Errorf("the navigation takes %d of a phone's screen", high)
 	}
-	if here := read[string](b, `document.querySelector(".places summary").textContent`); here != "Audit log" {
-		t.Errorf("the navigation says that this is %q", here)
+	const current = `document.querySelector('.places a[aria-current=page][href$="/settings/audit"]')`
+	if here, label := read[string](b, `document.querySelector(".places summary").textContent`), read[string](b, current+`?.textContent ?? "no page"`); here != label {
+		t.Errorf("the navigation says that this is %q, not %q", here, label)
 	}
 	if !read[bool](b, `document.querySelector(".who a").checkVisibility()`) {
 		t.Error("no way to the account")

@@ -18,11 +18,13 @@ func TestAScannerGetsATokenOfWhoApprovesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := d.browserAs(ben)
+	const approves = "main form[method=post] button.primary"
 	b.wants("from the scanner's page", b.do(http.MethodGet, "/orgs/-/approve/abcd-2345", nil), http.StatusSeeOther, "/orgs/acme/approve/abcd-2345")
-	says(t, b.page("/approve/abcd-2345"), "ABCD-2345", "192.0.2.9", "&lt;b&gt;Semgrep", "Let it have a token")
+	says(t, b.page("/approve/abcd-2345"), "ABCD-2345", "192.0.2.9", "&lt;b&gt;Semgrep")
+	shows(t, b.page("/approve/abcd-2345"), approves)
 	a := b.submit("/approve/ABCD-2345", nil)
 	b.wants("approved", a, http.StatusSeeOther, "/orgs/acme/settings/tokens?done=scanner")
-	says(t, b.follow(a).text, "The scanner gets its token")
+	shows(t, b.follow(a).text, "[data-say=scanner]")
 	l, err := d.store.LoginByKey(t.Context(), []byte("key"))
 	if err != nil || !l.Approved() || l.Token.UserID != ben.ID || len(l.Token.Scopes) != 1 || l.Token.Scopes[0] != redoubt.ScopeCI || l.ApprovedBy != ben.Actor() {
 		t.Errorf("the request is %+v, %v", l, err)
@@ -63,7 +65,8 @@ func TestAScannerIsNotPromisedATokenTooMany(t *testing.T) {
 	b.wants("the hundredth", b.submit("/approve/ABCD-2345", nil), http.StatusSeeOther, "/orgs/acme/settings/tokens?done=scanner")
 	full := b.submit("/approve/ABCD-2346", nil)
 	b.wants("one more", full, http.StatusConflict, "")
-	says(t, full.text, "you have as many tokens as one person may have, 100, those included that scanners were promised", "Let it have a token", `href="/orgs/acme/settings/tokens"`)
+	says(t, textAt(t, full.text, "main [role=alert]"), "100")
+	shows(t, full.text, "main form[method=post] button.primary", `main a[href="/orgs/acme/settings/tokens"]`)
 	checkInline(t, full.text)
 	if l, err := d.store.LoginByKey(t.Context(), []byte{1}); err != nil || l.Approved() {
 		t.Errorf("the approval is used up: %+v, %v", l, err)

@@ -17,6 +17,8 @@ import (
 // stays as it is until its reader asks for more.
 type news struct {
 	Words   string // what is new or gone; empty while nothing is
+	New     int    // as Words says it
+	Gone    int
 	Self    string // address of the page
 	Address string // to ask again
 }
@@ -78,7 +80,8 @@ func (req *request) showNews() error {
 	if had == 0 && total > 0 { // there is nothing on the page to disturb
 		req.w.Header().Set("HX-Refresh", "true")
 	}
-	n.Words = newsWords(fresh, had+fresh-total)
+	n.New, n.Gone = fresh, had+fresh-total
+	n.Words = newsWords(n.New, n.Gone)
 	return req.show(http.StatusOK, pageView{Template: "overview", Data: n, Part: "newspart"})
 }
 

@@ -91,7 +91,7 @@ var secretShown = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`)
 func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	s := newSite(t)
 	s.as(redoubt.RoleAdmin)
-	says(t, s.page(notificationsPath), "Nobody is told of anything yet")
+	shows(t, s.page(notificationsPath), "[data-say=no-rules]")
 	says(t, s.page(notificationsPath+"/new?filter=severities%3Dhigh&issue_types=sca"), `value="severities=high"`, `value="sca" checked`)
 	status := http.StatusNoContent
 	form := url.Values{
@@ -99,7 +99,8 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 		"channel": {"webhook"}, "url": {hook(t, &status)}, "to": {"left@over.example"}, "digest": {"day"},
 	}
 	a := s.post(notificationsPath, form)
-	says(t, a.text, "is no word of a filter", `value="on &lt;call&gt;"`, `value="colour=red"`, `value="scan_missing" checked`, `value="high" selected`, `value="sca" checked`, "very-secret-path")
+	says(t, textAt(t, a.text, "main [role=alert]"), "colour")
+	says(t, a.text, `value="on &lt;call&gt;"`, `value="colour=red"`, `value="scan_missing" checked`, `value="high" selected`, `value="sca" checked`, "very-secret-path")
 	if a.StatusCode != http.StatusBadRequest || a.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%s, %q", a.Status, a.Header.Get("Cache-Control"))
 	}
@@ -111,41 +112,52 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	if first == "" {
 		t.Fatalf("the secret is not shown: %s", page)
 	}
-	says(t, page, "on <call>", "Nobody was told of anything by this rule yet", "127.0.0.1")
+	says(t, page, "on <call>", "127.0.0.1")
+	shows(t, page, "[data-say=no-deliveries]")
 	again := s.page(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme"))
-	says(t, again, "The secret is shown once only")
+	shows(t, again, "[data-say=shown-once]")
 	lacks(t, again, "whsec_", "very-secret-path")
-	if a := s.post(notificationsPath, form); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, "called on &lt;call&gt; already") {
+	if a := s.post(notificationsPath, form); a.StatusCode != http.StatusBadRequest || !strings.Contains(textAt(t, a.text, "main [role=alert]"), "on <call>") {
 		t.Errorf("of the same name: %s", a.Status)
 	}
 
-	says(t, s.follow(at+"/test", nil), "The receiver took it (204).", "Delivered", "Test")
+	page = s.follow(at+"/test", nil)
+	says(t, textAt(t, page, "[data-say=tested].good"), "204")
+	shows(t, page, "tr [data-state=delivered]", "tr[data-event=test]")
 	status = http.StatusInternalServerError
 	page = s.follow(at+"/test", nil)
-	says(t, page, "Test: The receiver answered 500.", "&lt;b&gt;said&lt;/b&gt;", "Failed")
+	says(t, textAt(t, page, "[data-say=tested].bad"), "500", "<b>said</b>")
+	shows(t, page, "tr [data-state=failed]")
 	lacks(t, page, "<b>said")
-	says(t, s.page(notificationsPath), "Failed", "A project is not scanned for 3 days", "Code, Supply chain, high and above", "branch=primary", "Webhook", "127.0.0.1")
-	lacks(t, s.page(notificationsPath), "very-secret-path")
+	list := s.page(notificationsPath)
+	shows(t, list, "[data-state=failed]", "[data-products='sast sca '][data-severity=high]", "[data-channel=webhook]")
+	says(t, textAt(t, list, "[data-events~=scan_missing]"), "3")
+	says(t, list, "branch=primary", "127.0.0.1")
+	lacks(t, list, "very-secret-path")
 
 	message := regexp.MustCompile(`/notifications/(\d+)/resend`).FindStringSubmatch(page)[1]
-	says(t, s.follow(at+"/notifications/"+message+"/resend", nil), "Queued once more", "Queued")
-	if a := s.post(at+"/notifications/"+message+"/resend", nil); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, "waits to be sent already") {
+	shows(t, s.follow(at+"/notifications/"+message+"/resend", nil), "[data-say=notification-resent]", "tr [data-state=queued]")
+	if a := s.post(at+"/notifications/"+message+"/resend", nil); a.StatusCode != http.StatusBadRequest || document(t, a.text).Find("main [role=alert]").Length() == 0 {
 		t.Errorf("resent while it waits: %s", a.Status)
 	}
-	says(t, s.follow(at+"/pause", url.Values{"paused": {"on"}}), "The rule is paused", ">Paused<", ">Resume<")
-	says(t, s.page(notificationsPath), ">Paused<")
-	says(t, s.follow(at+"/pause", url.Values{"paused": {"off"}}), "works again", ">Pause<")
+	shows(t, s.follow(at+"/pause", url.Values{"paused": {"on"}}), "[data-say=notification-paused]", "h1 [data-paused]", "button[name=paused][value=off]")
+	shows(t, s.page(notificationsPath), "[data-paused]")
+	shows(t, s.follow(at+"/pause", url.Values{"paused": {"off"}}), "[data-say=notification-resumed]", "button[name=paused][value=on]")
 
 	if second := secretShown.FindString(s.bringingSecret(s.post(at+"/rotate", nil))); second == "" || second == first {
 		t.Errorf("the secret after it was rotated: %q", second)
 	}
 	change := url.Values{"name": {"night shift"}, "events": {"assigned"}, "channel": {"slack"}, "url": {""}}
 	page = s.follow(at, change)
-	says(t, page, "Saved.", "night shift", "Webhook to 127.0.0.1")
+	shows(t, page, "[data-say=notification-saved]")
+	says(t, textAt(t, page, "[data-channel=webhook]"), "127.0.0.1")
+	says(t, page, "night shift")
 	change.Set("url", "ftp://files.example")
 	change.Set("name", "kept name")
-	says(t, s.post(at, change).text, "the address begins with https:// or http://", `value="kept name"`, `value="ftp://files.example"`, "<h1 class=\"long\">night shift")
-	says(t, s.follow(at+"/delete", nil), "The rule is deleted", "Nobody is told of anything yet")
+	refused := s.post(at, change).text
+	says(t, textAt(t, refused, "main [role=alert]"), "https://", "http://")
+	says(t, refused, `value="kept name"`, `value="ftp://files.example"`, "<h1 class=\"long\">night shift")
+	shows(t, s.follow(at+"/delete", nil), "[data-say=notification-deleted]", "[data-say=no-rules]")
 	if a := s.get(at); a.StatusCode != http.StatusNotFound {
 		t.Errorf("a rule that is gone: %s", a.Status)
 	}
@@ -155,19 +167,19 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 func TestWhatANotificationRuleMayNotSay(t *testing.T) {
 	s := newSite(t)
 	s.as(redoubt.RoleAdmin)
-	for _, c := range []struct{ field, value, says string }{
-		{"events", "", "none of the choices"},
-		{"events", "everything", "none of the choices"},
-		{"issue_types", "dast", "none of the choices"},
-		{"min_severity", "awful", "none of the choices"},
-		{"missing_days", "many", "is a whole number"},
-		{"missing_days", "0", "1 to 365"},
-		{"channel", "pigeon", "the channel is one of"},
-		{"channel", "email", "give 1 to 50 addresses"},
-		{"url", "", "give the address of the receiver"},
-		{"url", "http://10.0.0.1/", "tells nobody at"},
-		{"name", " ", "give the rule a name"},
-		{"filter", "advisory=CVE-2021-23337", "cannot be kept in a filter"},
+	for _, c := range []struct{ field, value, about, says string }{
+		{"events", "", "events", ""},
+		{"events", "everything", "events", "everything"},
+		{"issue_types", "dast", "issue types", "dast"},
+		{"min_severity", "awful", "min severity", "awful"},
+		{"missing_days", "many", "missing days", ""},
+		{"missing_days", "0", "missing days", "365"},
+		{"channel", "pigeon", "channel", ""},
+		{"channel", "email", "to", "50"},
+		{"url", "", "url", ""},
+		{"url", "http://10.0.0.1/", "url", "10.0.0.1"},
+		{"name", " ", "name", ""},
+		{"filter", "advisory=CVE-2021-23337", "filter", "advisory"},
 	} {
 		form := url.Values{"name": {"r"}, "events": {"scan_missing"}, "missing_days": {"3"}, "channel": {"slack"}, "url": {"https://hooks.example.com/x"}}
 		form.Set(c.field, c.value)
@@ -175,9 +187,12 @@ func TestWhatANotificationRuleMayNotSay(t *testing.T) {
 		if a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s=%q: %s", c.field, c.value, a.Status)
 		}
-		says(t, a.text, c.says)
+		fault := textAt(t, a.text, "main [role=alert]")
+		if about, said, _ := strings.Cut(fault, ": "); about != c.about || !strings.Contains(said, c.says) {
+			t.Errorf("%s=%q: %q", c.field, c.value, fault)
+		}
 	}
-	says(t, s.page(notificationsPath), "Nobody is told of anything yet")
+	shows(t, s.page(notificationsPath), "[data-say=no-rules]")
 }
 
 // A word for each of what can be chosen.
@@ -214,13 +229,15 @@ func TestTheLogOfANotificationRule(t *testing.T) {
 	})
 	at := notificationPath(rule.ID)
 	page := s.page(at)
-	says(t, page, "assigned 49", "assigned 0<", "Older")
-	lacks(t, page, "The receiver answered 500.", "Newest")
-	older := regexp.MustCompile(`href="([^"]+)">Older`).FindStringSubmatch(page)[1]
-	says(t, s.page(strings.TrimPrefix(older, "/orgs/acme")), "The receiver answered 500.", "Newest", "2 new findings")
+	says(t, page, "assigned 49", "assigned 0<")
+	hides(t, page, "tr [data-state=failed]", latestLink)
+	link, _ := document(t, page).Find(".pager a[rel=next]").Attr("href")
+	older := s.page(strings.TrimPrefix(link, "/orgs/acme"))
+	shows(t, older, "tr [data-state=failed]", latestLink)
+	says(t, older, "2 new findings (1 critical, 1 high) in acme/payments")
 	list := s.page(notificationsPath)
-	says(t, list, "Delivered")
-	lacks(t, list, ">Failed<")
+	shows(t, list, "[data-state=delivered]")
+	hides(t, list, "[data-state=failed]")
 	if a := s.get(at + "?before=x"); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a log before x: %s", a.Status)
 	}

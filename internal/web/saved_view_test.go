@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
 )
 
 // keep saves a view and returns the address that it leads to.
@@ -35,21 +37,27 @@ func totalOf(t testing.TB, page string) string {
 	return m[1]
 }
 
+// What changes and deletes a view.
+const saveChanges, deleteView = "button[name=do][value=query]", ".views form[action$='/remove']"
+
 // TestSavedViewsOnPages keeps a list, opens it by its short address, changes it, and
 // forgets it.
 func TestSavedViewsOnPages(t *testing.T) {
 	s := demoSite(t)
 	list := "/findings?severities=high&sort=oldest&columns=project&columns=age"
 	before := s.page(list)
-	says(t, before, "All findings", "Save view", `value="columns=project&amp;columns=age&amp;severities=high&amp;sort=oldest"`)
+	shows(t, before, ".views .sheet > ul:first-child a[aria-current=true]", ".keep #new-view")
+	says(t, before, `value="columns=project&amp;columns=age&amp;severities=high&amp;sort=oldest"`)
 	if strings.Contains(before, `class="says"`) || strings.Contains(before, `class="ref"`) {
 		t.Error("a row has a column that was not chosen")
 	}
 	kept := html.UnescapeString(regexp.MustCompile(`name="query" value="([^"]*)"`).FindStringSubmatch(before[strings.Index(before, `action="/orgs/acme/saved-views"`):])[1])
 	view := s.keep(url.Values{"query": {kept}, "name": {"High <b>ones</b>"}})
 	page := s.page(view)
-	says(t, page, "High &lt;b&gt;ones&lt;/b&gt;", "Rename", "Delete view…")
-	if totalOf(t, page) != totalOf(t, before) || strings.Contains(page, "Save changes") || strings.Contains(page, `class="ref"`) {
+	says(t, page, "High &lt;b&gt;ones&lt;/b&gt;")
+	shows(t, page, "button[name=do][value=settings]", deleteView, "input[name=shared]")
+	hides(t, page, saveChanges)
+	if totalOf(t, page) != totalOf(t, before) || strings.Contains(page, `class="ref"`) {
 		t.Error("the view is another list than was kept")
 	}
 	if !strings.Contains(page, view+"&amp;finding=") && !strings.Contains(page, "?finding=") {
@@ -58,7 +66,7 @@ func TestSavedViewsOnPages(t *testing.T) {
 
 	id := view[strings.LastIndex(view, "=")+1:]
 	other := "/findings?severities=low&view=" + id
-	says(t, s.page(other), "changed", "Save changes", "Discard changes", "Save view")
+	shows(t, s.page(other), ".views summary [data-changed]", saveChanges, `.shows > a.button[href="/orgs/acme`+view+`"]`, ".keep #new-view")
 	if a := s.post("/saved-views/"+id, url.Values{"type": {"sast"}, "do": {"query"}, "query": {"severities=low&page=4&view=" + id}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a query with a view in it: %s", a.Status)
 	}
@@ -81,13 +89,14 @@ func TestSavedViewsOnPages(t *testing.T) {
 	if a.StatusCode != http.StatusConflict {
 		t.Errorf("a name twice: %s", a.Status)
 	}
-	says(t, a.text, "there is a saved view called Low ones already", `value="low ONES"`, "Critical")
-	says(t, s.page("/findings?advisory=CVE-1&type=sast"), "Save view")
+	says(t, textAt(t, a.text, ".keep [role=alert]"), "Low ones")
+	shows(t, a.text, `#new-view[value="low ONES"]`, `.keep input[name=query][value="severities=critical"]`)
+	shows(t, s.page("/findings?advisory=CVE-1&type=sast"), "details.keep")
 
 	if a := s.post("/saved-views/"+id+"/remove", nil); a.StatusCode != http.StatusSeeOther {
 		t.Errorf("to delete: %s", a.Status)
 	}
-	says(t, s.page(view), "This saved view is gone", `data-total="`+totalOf(t, s.page("/findings"))+`"`)
+	shows(t, s.page(view), "[data-say=view-gone]", `[data-total="`+totalOf(t, s.page("/findings"))+`"]`)
 }
 
 // TestTheDefaultView opens a page without a query by the viewer's choice; a link with one
@@ -101,7 +110,7 @@ func TestTheDefaultView(t *testing.T) {
 	if totalOf(t, page) != high {
 		t.Errorf("the bare page lists %s, want %s", totalOf(t, page), high)
 	}
-	says(t, page, `href="/orgs/acme/findings?view=all"`, "default")
+	shows(t, page, `a[href="/orgs/acme/findings?view=all"]`, ".views [data-default]")
 	for _, address := range []string{"/findings?view=all", "/findings?status=open", "/findings?page=1"} {
 		if got := totalOf(t, s.page(address)); got != all {
 			t.Errorf("%s lists %s, want %s", address, got, all)
@@ -133,26 +142,26 @@ func TestNoViewStaysNoView(t *testing.T) {
 	if got := totalOf(t, s.page("/findings")); got != "0" {
 		t.Fatalf("the default view lists %s", got)
 	}
-	linked := func(from, pattern string) string {
+	linked := func(from, selector string) string {
 		t.Helper()
-		m := regexp.MustCompile(pattern).FindStringSubmatch(s.page(from))
-		if m == nil {
-			t.Fatalf("%s has no %s", from, pattern)
+		found := document(t, s.page(from)).Find(selector).First()
+		if found.Length() == 0 {
+			t.Fatalf("%s has no %s", from, selector)
 		}
-		return strings.TrimPrefix(html.UnescapeString(m[1]), "/orgs/acme")
+		return strings.TrimPrefix(found.AttrOr("href", found.AttrOr("value", "")), "/orgs/acme")
 	}
-	const facet = `<a class="take" href="([^"]*severities=high[^"]*)"`
+	const facet, chip = `a.take[href*="severities=high"]`, `.chips a:not(.reset):not([href*="status=any"])`
 	for name, way := range map[string][]string{
-		"all, a facet, and its chip":    {"/findings?view=all", facet, `<a href="([^"]*)" title="Remove this filter"><span class="soft">Severity`},
-		"a facet, and Reset":            {"/findings?status=open", facet, `class="reset" href="([^"]*)"`},
-		"nothing, and back to the open": {"/findings?q=matches+nothing&severities=high", `<a href="([^"]*)">start from what is open`},
-		"a facet of a link, its chip":   {"/findings?severities=high", `<a href="([^"]*)" title="Remove this filter"><span class="soft">Severity`},
-		"grouped, and no longer":        {"/findings?status=open", `<a href="([^"]*group=rule)"`, `<a href="([^"]*)"[^>]*>Not grouped`},
-		"four facets, and none":         {"/findings?status=open&severities=high&severities=medium&severities=low&severities=critical", `<a href="([^"]*)" title="Remove this filter"><span class="soft">Severity`, `<a href="([^"]*)" title="Remove this filter"><span class="soft">Severity`, `<a href="([^"]*)" title="Remove this filter"><span class="soft">Severity`, `<a href="([^"]*)" title="Remove this filter"><span class="soft">Severity`},
-		"a finding, and its list":       {"/findings?status=open", `<a class="title" href="([^"]*)"`, `<a class="[^"]*shut" href="([^"]*)"`},
-		"the list of the news":          {"/findings?page=1", `name="back" value="([^"]*)"`},
-		"all findings of the menu":      {"/findings", `<a href="([^"]*view=all)"`},
-		"the product of the overview":   {"/overview", `<h2><a href="([^"]*/findings[^"]*)">Code</a>`},
+		"all, a facet, and its chip":    {"/findings?view=all", facet, chip},
+		"a facet, and Reset":            {"/findings?status=open", facet, ".reset"},
+		"nothing, and back to the open": {"/findings?q=matches+nothing&severities=high", ".empty a[data-clear]"},
+		"a facet of a link, its chip":   {"/findings?severities=high", chip},
+		"grouped, and no longer":        {"/findings?status=open", `a[href$="group=rule"]`, `.menu:has(a[href*="group=project"]) li:first-child a`},
+		"four facets, and none":         {"/findings?status=open&severities=high&severities=medium&severities=low&severities=critical", chip, chip, chip, chip},
+		"a finding, and its list":       {"/findings?status=open", "a.title", "a.shut"},
+		"the list of the news":          {"/findings?page=1", "input[name=back]"},
+		"all findings of the menu":      {"/findings", `a[href$="view=all"]`},
+		"the product of the overview":   {"/overview", `h2 a[href*="/findings"]`},
 	} {
 		at := way[0]
 		for _, pattern := range way[1:] {
@@ -163,12 +172,12 @@ func TestNoViewStaysNoView(t *testing.T) {
 		}
 	}
 	for _, from := range []string{"/findings?status=open", "/findings?columns=age", "/findings?columns=age&view=all"} {
-		form := regexp.MustCompile(`(?s)<summary>Columns</summary><form.*?</form>`).FindString(s.page(from))
+		form := document(t, s.page(from)).Find("form:has(input[name=columns])")
 		sent := url.Values{} // with nothing ticked
-		for _, m := range regexp.MustCompile(`type="hidden" name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(form, -1) {
-			sent.Add(m[1], html.UnescapeString(m[2]))
+		for _, field := range form.Find("input[type=hidden]").EachIter() {
+			sent.Add(field.AttrOr("name", ""), field.AttrOr("value", ""))
 		}
-		if got := totalOf(t, s.page("/findings?"+sent.Encode())); form == "" || got != all {
+		if got := totalOf(t, s.page("/findings?"+sent.Encode())); form.Length() == 0 || got != all {
 			t.Errorf("no columns of %s: ?%s lists %s, want %s", from, sent.Encode(), got, all)
 		}
 	}
@@ -182,9 +191,10 @@ func TestWhatOthersAddToAnAddress(t *testing.T) {
 	view := s.keep(url.Values{"query": {"severities=high"}, "name": {"High"}, "default": {"1"}})
 	for _, address := range []string{view + "&utm_source=chat", "/findings?utm_source=chat"} {
 		page := s.page(address)
-		if got := totalOf(t, page); got != high || strings.Contains(page, "Save changes") {
+		if got := totalOf(t, page); got != high {
 			t.Errorf("%s lists %s, want %s of the view", address, got, high)
 		}
+		hides(t, page, saveChanges)
 	}
 }
 
@@ -214,12 +224,14 @@ func TestWhoMayChangeViews(t *testing.T) {
 
 	s.as(redoubt.RoleViewer)
 	s.viewer.UserID, s.viewer.User = bobID, "bob"
-	says(t, s.page(mine), "This saved view is gone, or is somebody’s own")
+	shows(t, s.page(mine), "[data-say=view-gone]")
 	page := s.page(shared)
-	says(t, page, "Shared", "Open Code with it")
-	if strings.Contains(page, "Delete view…") || strings.Contains(page, "Share with everybody") || strings.Contains(page, "Ada&#39;s") {
-		t.Error("a viewer is offered to change what is shared, or sees what is not")
+	if name := textAt(t, page, ".views summary .name"); name != "Shared" {
+		t.Errorf("the view is called %q", name)
 	}
+	shows(t, page, "button[name=do][value=default]")
+	hides(t, page, deleteView, "input[name=shared]")
+	lacks(t, page, "Ada&#39;s")
 	if a := s.post("/saved-views/"+id(shared), url.Values{"type": {"sast"}, "do": {"default"}, "default": {"1"}}); a.StatusCode != http.StatusSeeOther {
 		t.Errorf("to open pages with it: %s", a.Status)
 	}
@@ -251,7 +263,7 @@ func TestAViewOfWhatIsGone(t *testing.T) {
 	s := demoSite(t)
 	view := s.keep(url.Values{"query": {"-repos=acme%2Fgone&severities=high"}, "name": {"Gone"}})
 	page := s.page(view)
-	says(t, page, "there is no project acme/gone any more")
+	says(t, textAt(t, page, "[data-say=view-lost]"), "acme/gone")
 	if totalOf(t, page) != totalOf(t, s.page("/findings?severities=high")) {
 		t.Error("the rest of the view is not in force")
 	}
@@ -305,7 +317,8 @@ func TestTwoChangeOneView(t *testing.T) {
 		{at + "/remove", form("query", "severities=low", "state", seen), `value="severities=low"`},
 	} {
 		a := post(c.path, c.form, http.StatusConflict)
-		says(t, a.text, "this view was changed meanwhile, by bob: it is called Bob’s now", c.kept)
+		says(t, textAt(t, a.text, ".views [role=alert]"), "bob", "Bob’s")
+		says(t, a.text, c.kept)
 		if state(a.text) == seen {
 			t.Errorf("%v cannot be done again", c.form)
 		}
@@ -314,17 +327,22 @@ func TestTwoChangeOneView(t *testing.T) {
 		t.Error("a change that was refused is there")
 	}
 	post(at, form("do", "query", "query", "severities=low", "state", state(s.page(view))), http.StatusSeeOther)
-	says(t, post(at, form("do", "query", "query", "severities=critical", "state", state(s.page(view))+"0"), http.StatusConflict).text, "from another window")
+	own := textAt(t, post(at, form("do", "query", "query", "severities=critical", "state", state(s.page(view))+"0"), http.StatusConflict).text, ".views [role=alert]")
+	says(t, own, "Bob’s")
+	lacks(t, own, "bob", "ada")
 
 	again := state(s.page(view))
 	post(at+"/remove", form("state", again), http.StatusSeeOther)
-	says(t, post(at, form("do", "settings", "name", "Mine again", "query", "severities=low", "state", again), http.StatusConflict).text, "deleted meanwhile", "Mine again", `value="severities=low"`)
+	shows(t, post(at, form("do", "settings", "name", "Mine again", "query", "severities=low", "state", again), http.StatusConflict).text,
+		".keep [role=alert]", `#new-view[value="Mine again"]`, `.keep input[name=query][value="severities=low"]`)
 }
 
 // TestWhatViewsCannotKeep says so in place of the form.
 func TestWhatViewsCannotKeep(t *testing.T) {
 	s := demoSite(t)
-	says(t, s.page("/supply-chain/vulnerabilities?advisory=CVE-2021-44228"), "cannot be kept in a query")
+	refused := s.page("/supply-chain/vulnerabilities?advisory=CVE-2021-44228")
+	shows(t, refused, ".keep [data-say=cannot-keep]")
+	hides(t, refused, "#new-view")
 	for name, form := range map[string]url.Values{
 		"a type": {"type": {"dast"}, "name": {"x"}}, "no name": {"type": {"sast"}, "name": {" "}}, "another type's": {"type": {"sast"}, "name": {"x"}, "query": {"sort=epss"}},
 		"no query": {"type": {"sast"}, "name": {"x"}, "query": {"%zz"}},
@@ -340,9 +358,7 @@ func TestAssignedToWhoeverLooks(t *testing.T) {
 	s := demoSite(t)
 	says(t, s.page("/findings?assignees=ada"), `value="assignees=%40me"`)
 	view := s.keep(url.Values{"query": {"assignees=%40me"}, "name": {"Mine"}, "shared": {"1"}})
-	if page := s.page(view); strings.Contains(page, "Save changes") {
-		t.Error("it differs from itself")
-	}
+	hides(t, s.page(view), saveChanges)
 	s.viewer.UserID, s.viewer.User = bobID, "bob"
 	says(t, s.page(view), "assignees=bob")
 }
@@ -351,11 +367,10 @@ func TestAssignedToWhoeverLooks(t *testing.T) {
 func TestOrdersOnPages(t *testing.T) {
 	s := demoSite(t)
 	code, chain := s.page("/findings"), s.page("/supply-chain/vulnerabilities")
-	says(t, code, "Due date, latest first", "Least severe")
-	says(t, chain, "Highest EPSS", "Known exploited first", "Most reachable")
-	if strings.Contains(code, "Highest EPSS") {
-		t.Error("code has no scores to sort by")
-	}
+	by := func(o index.Order) string { return fmt.Sprintf(".menu a[href$='sort=%s']", o) }
+	shows(t, code, by(index.LatestDue), by(index.LeastSevere))
+	shows(t, chain, by(index.MostLikely), by(index.ExploitedFirst), by(index.MostReachable))
+	hides(t, code, by(index.MostLikely)) // it has no scores to sort by
 	for _, address := range []string{"/findings?sort=epss", "/findings?sort=size", "/findings?columns=epss", "/findings?view=x"} {
 		if a := s.get(address); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %s", address, a.Status)

@@ -90,9 +90,14 @@ func TestWhatAScanDidNotLookAt(t *testing.T) {
 	}
 	u.Report.Refused = []redoubt.Refusal{{Item: "results[9]", Reason: "has no rule"}}
 	u.Report.MoreRefused = 12_000
-	says(t, s.page("/scans/"+decimal(s.build(u).ScanID)), "006 in all; the first of them are named",
-		"Lockfiles that it could not read", "uv.lock", "Files that it skipped", "vendor/big.js", "exceeded size limit", "gone/by.py",
-		"Gave up after some time", "slow.py", "taint-x", "Rules that did not run", "never-ran", "results[9]", "has no rule")
+	page := s.page("/scans/" + decimal(s.build(u).ScanID))
+	says(t, textAt(t, page, "[data-say=first-gaps]"), "12 006")
+	for kind, named := range map[string][]string{
+		redoubt.GapLockfile: {"uv.lock"}, redoubt.GapPath: {"vendor/big.js", "exceeded size limit", "gone/by.py"}, redoubt.GapTimeout: {"slow.py", "taint-x"},
+		redoubt.GapRule: {"never-ran"}, redoubt.GapItem: {"results[9]", "has no rule"},
+	} {
+		says(t, textAt(t, page, "[data-gap="+kind+"]"), named...)
+	}
 }
 
 // A scan is seen from its start: each step, and why it failed; once it is over
@@ -112,8 +117,8 @@ func TestAScanWhileItRuns(t *testing.T) {
 	look := func(word string, polls bool) {
 		t.Helper()
 		one, list := s.page(page), s.page("/scans")
-		says(t, one, word)
-		says(t, list, word)
+		shows(t, one, "h1 "+word)
+		shows(t, list, "tr "+word)
 		if strings.Contains(one, `hx-trigger="every`) != polls {
 			t.Errorf("%s: the scan's page polls: %v", word, !polls)
 		}
@@ -121,26 +126,26 @@ func TestAScanWhileItRuns(t *testing.T) {
 			t.Errorf("%s: the list polls often: %v", word, !polls)
 		}
 	}
-	look(`<span class="tag accent">Registered</span>`, true)
+	look(".tag.accent[data-stage='0']", true)
 	s.change(func(ctx context.Context, tx *store.Tx) error { return tx.KeepAgentReport(ctx, "u", []byte("{}")) })
-	look(`<span class="tag accent">Results received</span>`, true)
+	look(".tag.accent[data-stage='1']", true)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		return tx.QueueAgentScan(ctx, "u", []byte("{}"), redoubt.Job{Kind: "scan", Token: "scan:u", Input: []byte("{}")})
 	})
-	look(`<span class="tag accent">Being applied</span>`, true)
-	const others, own = "Unresolved findings here of other sources", "findings are unresolved on this branch now"
+	look(".tag.accent[data-stage='2']", true)
+	const others, own, unknown = "[data-say=others]", "[data-say=own]", "#rows [data-say=not-known-yet]"
 	running := s.page(page)
-	says(t, running, "Not known yet: findings change all at once")
-	if strings.Contains(running, others) || strings.Contains(running, own) {
-		t.Error("what a scan leaves is counted while it runs, each time that its page asks")
-	}
-	says(t, s.page(page+"?show=new"), "Not known yet")
+	shows(t, running, unknown)
+	hides(t, running, others, own) // what a scan leaves is not counted while it runs, each time that its page asks
+	shows(t, s.page(page+"?show=new"), unknown)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		scan.Status, scan.CompletedAt, scan.ExitCode, scan.Error = redoubt.ScanError, tx.Now(), 2, "the results could not be stored: the disk is full"
 		return tx.FinishScan(ctx, scan)
 	})
-	look(`<span class="tag bad">Failed</span>`, false)
-	says(t, s.page(page), "the results could not be stored: the disk is full", others, own)
+	look(".tag.bad[data-status=SCAN_STATUS_ERROR]", false)
+	says(t, s.page(page), "the results could not be stored: the disk is full")
+	shows(t, s.page(page), others, own)
+	hides(t, s.page(page), unknown)
 }
 
 // While the page is open it follows the scan to its end, and then rests.
@@ -160,7 +165,7 @@ func TestAScansPageFollowsIt(t *testing.T) {
 	})
 	b := s.browse(1280, 800)
 	b.open("/scans/" + decimal(scan.ID))
-	b.until(`document.querySelector(".steps .now")?.textContent === "Registered"`)
+	b.until(`document.querySelector(".steps li:first-child.now")`)
 	s.clock.Advance(time.Minute)
 	next := branchReport(s, "main", true, "one", "two")
 	next.Begun = &scan
@@ -168,7 +173,7 @@ func TestAScansPageFollowsIt(t *testing.T) {
 		_, err := ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, next)
 		return err
 	})
-	b.until(`document.querySelector("[data-count=new]")?.textContent.startsWith("1") && !document.querySelector("[hx-trigger]") && document.querySelector("h1").textContent.includes("Completed")`)
+	b.until(`document.querySelector("[data-count=new]")?.textContent.startsWith("1") && !document.querySelector("[hx-trigger]") && document.querySelector("h1 [data-status=SCAN_STATUS_COMPLETED]")`)
 }
 
 // A part of a project's name finds its scans.
@@ -184,7 +189,7 @@ func TestScansAreFoundByPartOfAName(t *testing.T) {
 	if all := rows("acme"); all <= whole {
 		t.Errorf("all of acme have %d", all)
 	}
-	says(t, s.page("/scans?project=nobody%2Fno"), "No project is called “nobody/no”")
+	says(t, textAt(t, s.page("/scans?project=nobody%2Fno"), "[data-say=no-such-project]"), "nobody/no")
 }
 
 // Names of projects may hold what globs are written with.

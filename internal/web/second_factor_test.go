@@ -65,35 +65,39 @@ func TestASignInAsksForTheCode(t *testing.T) {
 	bothDoors(t, func(t *testing.T, d *door, _ redoubt.Deployment) {
 		ada := d.user(d.org, "ada", redoubt.RoleAdmin)
 		here, elsewhere := d.browserAs(ada), d.browserAs(ada)
-		says(t, here.page("/account"), "your password alone signs you in")
+		shows(t, here.page("/account"), "[data-say=no-second-factor]")
 		a := here.setUpApp()
-		says(t, here.page("/account"), "asks for it, too")
+		shows(t, here.page("/account"), "[data-say=second-factor]")
 		elsewhere.wants("a session from before", elsewhere.do(http.MethodGet, "/second-factor", nil), http.StatusSeeOther, "/login?next=%2Fsecond-factor")
 		again := here.do(http.MethodGet, recoveryCodesPath+"?made=1", nil)
-		says(t, again.text, "shown once")
+		shows(t, again.text, "[data-say=shown-once]")
 
 		b := d.browser()
 		b.wants("the code first", b.do(http.MethodGet, codePath, nil), http.StatusSeeOther, "/login")
 		b.wants("the password", b.signsIn("ada", goodPassword, "/orgs/acme/scans"), http.StatusSeeOther, codePath+"?next=%2Forgs%2Facme%2Fscans")
 		page := b.do(http.MethodGet, codePath+"?next=%2Forgs%2Facme%2Fscans", nil)
-		says(t, page.text, "For <strong>ada</strong> a second factor is needed", `value="/orgs/acme/scans"`, "reset-2fa ada")
+		if name := textAt(t, page.text, "main p strong"); name != "ada" {
+			t.Errorf("the code is asked of %q", name)
+		}
+		shows(t, page.text, "input[name=code]")
+		says(t, page.text, `value="/orgs/acme/scans"`, "reset-2fa ada")
 		checkInline(t, page.text)
 		b.wants("the code of the setup again", b.entersCode(a.code(), "/"), http.StatusUnauthorized, "")
 		d.clock.Advance(30 * time.Second)
 		wrong := b.entersCode("000000", "/orgs/acme/scans")
 		b.wants("a wrong one", wrong, http.StatusUnauthorized, "")
-		says(t, wrong.text, "does not fit", `value="/orgs/acme/scans"`)
+		shows(t, wrong.text, "main [role=alert]", `input[value="/orgs/acme/scans"]`)
 		b.wants("the right one", b.entersCode(a.code(), "/orgs/acme/scans"), http.StatusSeeOther, "/orgs/acme/scans")
 		if _, kept := b.cookies["redoubt-half"]; kept {
 			t.Error("the half session stays in the browser")
 		}
-		says(t, b.page("/account"), "by password and code")
+		shows(t, b.page("/account"), "[data-method='password and code']")
 
 		c := d.browser()
 		c.signsIn("ada", goodPassword, "/")
 		c.wants("the same code once more", c.entersCode(a.code(), "/"), http.StatusUnauthorized, "")
 		c.wants("a recovery code", c.entersCode(a.recovery[0], "/"), http.StatusSeeOther, "/")
-		says(t, c.do(http.MethodGet, secondFactorPath, nil).text, "9 of them are left")
+		shows(t, c.do(http.MethodGet, secondFactorPath, nil).text, "[data-left='9']")
 		c.wants("out", c.do(http.MethodPost, "/logout", nil), http.StatusSeeOther, "/login")
 		c.signsIn("ada", goodPassword, "/")
 		c.wants("that recovery code again", c.entersCode(a.recovery[0], "/"), http.StatusUnauthorized, "")
@@ -103,7 +107,9 @@ func TestASignInAsksForTheCode(t *testing.T) {
 		last := c.entersCode("000000", "/")
 		c.wants("too many", last, http.StatusUnauthorized, "")
 		over := c.entersCode(a.recovery[1], "/")
-		says(t, over.text, "That sign-in is over")
+		c.wants("when it is over", over, http.StatusUnauthorized, "")
+		shows(t, over.text, "main [role=alert]", "form[action='/login']")
+		hides(t, over.text, "input[name=code]")
 	})
 }
 
@@ -221,7 +227,7 @@ func TestAStolenSessionKeepsNothing(t *testing.T) {
 	b.wants("without a code", remove(goodPassword, "123"), http.StatusUnauthorized, "")
 	b.wants("by a code from before", remove(goodPassword, a.recovery[1]), http.StatusUnauthorized, "")
 	b.wants("by both", remove(goodPassword, fresh[0]), http.StatusSeeOther, secondFactorPath+"?done=second-factor-removed")
-	says(t, b.do(http.MethodGet, secondFactorPath, nil).text, "Set up an authenticator app")
+	shows(t, b.do(http.MethodGet, secondFactorPath, nil).text, "a[href^='/second-factor/app']")
 	c := d.browser()
 	c.wants("the password alone, then", c.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
 }
@@ -246,7 +252,8 @@ func TestADeploymentAsksForASecondFactor(t *testing.T) {
 		}
 		b.wants("the other deployment", b.do(http.MethodGet, "/orgs/noise/overview", nil), http.StatusOK, "")
 		page := b.do(http.MethodGet, secondFactorPath+"?next=%2Forgs%2Facme%2Fscans", nil)
-		says(t, page.text, "<strong>"+d.org.Name+"</strong>", "asks for a second factor", "/second-factor/app?next=%2forgs%2facme%2fscans")
+		says(t, textAt(t, page.text, "[data-say=required] strong"), d.org.Name)
+		says(t, page.text, "/second-factor/app?next=%2forgs%2facme%2fscans")
 		b.setUpApp()
 		b.wants("with one", b.do(http.MethodGet, "/orgs/acme/scans", nil), http.StatusOK, "")
 
@@ -257,13 +264,13 @@ func TestADeploymentAsksForASecondFactor(t *testing.T) {
 		}
 		elsewhere.cookies["redoubt"] = secret
 		elsewhere.wants("who comes by a provider", elsewhere.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusOK, "")
-		says(t, elsewhere.do(http.MethodGet, secondFactorPath, nil).text, "that provider's business")
+		shows(t, elsewhere.do(http.MethodGet, secondFactorPath, nil).text, "[data-say=by-provider]")
 		elsewhere.wants("an app of theirs", elsewhere.do(http.MethodGet, appPath, nil), http.StatusSeeOther, againPath+"?next=%2Fsecond-factor%2Fapp")
 
 		admin.setUpApp()
-		says(t, admin.page("/settings/users"), "Everybody needs one", "tri <span class=\"tag good\">second factor</span>", "belongs to other deployments too")
+		shows(t, admin.page("/settings/users"), "input[name=require][value=off]", "tr:has(form[action$='/users/tri/role']) [data-second-factor]", "[data-say=of-others]")
 		admin.submit("/settings/second-factor", url.Values{"require": {"off"}})
-		says(t, admin.page("/settings/users"), "Nobody needs one")
+		shows(t, admin.page("/settings/users"), "input[name=require][value=on]")
 	})
 }
 
@@ -282,16 +289,16 @@ func TestAnAdminRemovesALostSecondFactor(t *testing.T) {
 	b.wants("ben's session", b.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
 	none := reset()
 	admin.wants("once more", none, http.StatusConflict, "")
-	says(t, none.text, "ben has no second factor")
+	says(t, textAt(t, none.text, "main [role=alert]"), "ben")
 	if events := d.trail(); !slices.ContainsFunc(events, func(e redoubt.AuditEvent) bool {
 		return e.Action == "user.second_factor_removed" && e.By.ID == "ada" && e.Subject == "user:ben"
 	}) {
 		t.Errorf("the trail does not tell: %v", events)
 	}
 	d.browserAs(ben).setUpApp()
-	says(t, admin.page("/settings/users"), "Remove the second factor of ben")
+	shows(t, admin.page("/settings/users"), "form[action$='/users/ben/reset-2fa']")
 	admin.setUpApp()
-	lacks(t, admin.page("/settings/users"), "Remove the second factor of ada")
+	hides(t, admin.page("/settings/users"), "form[action$='/users/ada/reset-2fa']")
 	admin.wants("one's own", admin.submit("/settings/users/ada/reset-2fa", nil), http.StatusConflict, "")
 	d.mustJoin(ben, noise, redoubt.RoleViewer)
 	admin.wants("of who belongs to others too", reset(), http.StatusForbidden, "")

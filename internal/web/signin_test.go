@@ -168,7 +168,7 @@ func TestSignInAndOut(t *testing.T) {
 	for _, c := range [][2]string{{"ada", "wrong"}, {"nobody", goodPassword}} {
 		a := b.signsIn(c[0], c[1], "/orgs/acme/overview?x=1")
 		b.wants(c[0], a, http.StatusUnauthorized, "")
-		says(t, a.text, "Name and password do not fit", `value="/orgs/acme/overview?x=1"`)
+		shows(t, a.text, "main [role=alert]", `input[value="/orgs/acme/overview?x=1"]`)
 		if strings.Contains(a.text, goodPassword) || len(a.Cookies()) > 0 {
 			t.Errorf("%s: the page shows the password, or sets %v", c[0], a.Cookies())
 		}
@@ -367,7 +367,7 @@ func TestTooManyTries(t *testing.T) {
 		last = b.signsIn("ada", "guess", "/")
 	}
 	b.wants("the eleventh try", last, http.StatusTooManyRequests, "")
-	says(t, last.text, "Wait 30 seconds")
+	says(t, textAt(t, last.text, "main [role=alert]"), "30")
 	if last.Header.Get("Retry-After") != "30" {
 		t.Errorf("Retry-After is %q", last.Header.Get("Retry-After"))
 	}
@@ -408,7 +408,7 @@ func TestWithoutARoleThereIsAWordOfIt(t *testing.T) {
 	b := d.browserAs(u)
 	a := b.do(http.MethodGet, "/", nil)
 	b.wants("no role", a, http.StatusForbidden, "")
-	says(t, a.text, "no deployment knows you", "redoubt user role")
+	says(t, textAt(t, a.text, ".fault[role=alert]"), "redoubt user role")
 }
 
 // The store keeps no zero bytes and nothing that is not UTF-8, and on one engine

@@ -16,17 +16,18 @@ func TestTicketsOnThePages(t *testing.T) {
 	s := demoSite(t)
 	s.connectTracker()
 	path := "/findings/" + firstFinding(s)
-	says(t, s.page(path), "Create a ticket", `name="ticket_url"`)
+	const create, unlink, linked = "#ticket button[name=do][value=create]", "#ticket button[name=do][value=unlink]", `.history .note:contains("SEC-12")`
+	shows(t, s.page(path), create, "#ticket input[name=ticket_url]")
+	hides(t, s.page(path), linked)
 	const address = "https://tracker.example/browse/SEC-12?a=%3Cb%3E"
 	if a := s.post(path+"/ticket", url.Values{"do": {"link"}, "ticket_url": {address}}); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/orgs/acme"+path+"#ticket" {
 		t.Fatalf("%s %s", a.Status, a.text)
 	}
 	page := s.page(path)
-	says(t, page, `href="`+address+`"`, ">SEC-12</a>", "Unlink the ticket", "Linked to SEC-12")
+	says(t, page, `href="`+address+`"`, ">SEC-12</a>")
+	shows(t, page, unlink, linked)
 	checkInline(t, page)
-	if strings.Contains(page, "Create a ticket") {
-		t.Error("a finding with a ticket offers another")
-	}
+	hides(t, page, create)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.TicketsByURL(ctx, address)
 		if err != nil {
@@ -36,33 +37,42 @@ func TestTicketsOnThePages(t *testing.T) {
 		one.State, one.CheckedAt, one.Problem = redoubt.TicketClosed, tx.Now(), "<i>odd</i>"
 		return tx.UpdateTicket(ctx, one)
 	})
-	says(t, s.page(path), `<span class="tag good">Closed</span>`, "as of", "&lt;i&gt;odd&lt;/i&gt;")
+	says(t, s.page(path), "&lt;i&gt;odd&lt;/i&gt;")
+	shows(t, s.page(path), "#ticket .tag.good[data-state=closed]", "#ticket time")
 	if a := s.post(path+"/ticket", url.Values{"do": {"unlink"}}); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s %s", a.Status, a.text)
 	}
-	says(t, s.page(path), "Create a ticket", "No longer linked to SEC-12")
+	page = s.page(path)
+	shows(t, page, create)
+	if n := document(t, page).Find(linked).Length(); n != 2 {
+		t.Errorf("the history has %d lines about linking and unlinking", n)
+	}
 
+	told := map[string]bool{}
 	for name, c := range map[string]struct {
 		form url.Values
 		code int
 		says string
 	}{
-		"a script":         {url.Values{"do": {"link"}, "ticket_url": {"javascript:alert(1)"}}, http.StatusBadRequest, "https:// or http://"},
-		"nothing to do":    {url.Values{}, http.StatusBadRequest, "Choose what to do"},
-		"a user in it":     {url.Values{"do": {"link"}, "ticket_url": {"https://me:pw@tracker.example/1"}}, http.StatusBadRequest, "no user or password"},
-		"an empty address": {url.Values{"do": {"link"}}, http.StatusBadRequest, "https:// or http://"},
+		"a script":         {url.Values{"do": {"link"}, "ticket_url": {"javascript:alert(1)"}}, http.StatusBadRequest, "https://"},
+		"nothing to do":    {url.Values{}, http.StatusBadRequest, ""},
+		"a user in it":     {url.Values{"do": {"link"}, "ticket_url": {"https://me:pw@tracker.example/1"}}, http.StatusBadRequest, ""},
+		"an empty address": {url.Values{"do": {"link"}}, http.StatusBadRequest, "https://"},
 	} {
-		if a := s.post(path+"/ticket", c.form); a.StatusCode != c.code || !strings.Contains(a.text, c.says) {
+		a := s.post(path+"/ticket", c.form)
+		fault := textAt(t, a.text, "[data-ticket-fault]")
+		if told[fault] = true; a.StatusCode != c.code || !strings.Contains(fault, c.says) {
 			t.Errorf("%s: %s %s", name, a.Status, a.text)
 		}
+	}
+	if len(told) != 3 {
+		t.Errorf("of three faults is said %v", told)
 	}
 	if a := s.post("/findings/4000000000/ticket", url.Values{"do": {"unlink"}}); a.StatusCode != http.StatusNotFound {
 		t.Errorf("a finding that there is not: %s", a.Status)
 	}
 	s.as(redoubt.RoleViewer)
-	if page := s.page(path); strings.Contains(page, "Create a ticket") {
-		t.Error("who may only look is offered a ticket")
-	}
+	hides(t, s.page(path), create)
 	if a := s.post(path+"/ticket", url.Values{"do": {"link"}, "ticket_url": {address}}); a.StatusCode != http.StatusForbidden {
 		t.Errorf("who may only look links one: %s", a.Status)
 	}
@@ -76,7 +86,7 @@ func TestTicketsThatAreAskedForOnThePages(t *testing.T) {
 	if a := s.post(path+"/ticket", url.Values{"do": {"create"}}); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s %s", a.Status, a.text)
 	}
-	says(t, s.page(path), "Being created", "Unlink the ticket")
+	shows(t, s.page(path), "#ticket [data-state=requested]", "#ticket button[value=unlink]")
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		list, _, _, err := tx.TicketPage(ctx, store.TicketQuery{Limit: 1})
 		if err != nil {
@@ -85,7 +95,8 @@ func TestTicketsThatAreAskedForOnThePages(t *testing.T) {
 		list[0].State, list[0].Problem = redoubt.TicketFailed, "The tracker did not take it: no."
 		return tx.UpdateTicket(ctx, list[0])
 	})
-	says(t, s.page(path), "Could not be created", "did not take it: no.", "Try again", `name="ticket_url"`)
+	says(t, s.page(path), "did not take it: no.")
+	shows(t, s.page(path), "#ticket [data-state=failed]", "#ticket button[value=create]", "#ticket input[name=ticket_url]")
 }
 
 // Tickets are made of rows that are picked and of all that a filter matches, by rule and
@@ -108,27 +119,27 @@ func TestTicketsOfASelection(t *testing.T) {
 		return out
 	}
 	a := s.post("/tickets", form("create"))
-	says(t, a.text, "No tracker is set")
+	says(t, document(t, a.text).Find("[data-reason]").Text(), "redoubt connection tickets") // which sets a tracker
+	hides(t, a.text, "[data-state]")
 	s.connectTracker()
 	a = s.post("/tickets", form("create", "each", "1"))
-	says(t, a.text, "Being created")
-	if n := strings.Count(a.text, "Being created"); n != 3 {
+	hides(t, a.text, "[data-reason]")
+	if n := document(t, a.text).Find("[data-state=requested]").Length(); n != 3 {
 		t.Errorf("%d tickets are made, want one for each of 3", n)
 	}
 	again := s.post("/tickets", form("create"))
-	says(t, again.text, "A ticket about it is being created.")
+	shows(t, again.text, "td:has([data-state=requested]) [data-reason]")
 	const address = "https://tracker.example/browse/SEC-12?a=%3Cb%3E"
 	linked := s.post("/tickets", form("link", "ticket_url", address))
-	says(t, linked.text, `href="`+address+`"`, ">SEC-12</a>", "State not read")
+	says(t, linked.text, `href="`+address+`"`, ">SEC-12</a>")
+	shows(t, linked.text, "[data-state=unknown]")
 	checkInline(t, linked.text)
 	for _, id := range ids {
 		says(t, s.page("/findings/"+id), ">SEC-12</a>")
 	}
 	unpicked := s.post("/triage/preview", url.Values{"type": {"sast"}, "tickets": {"1"}})
-	says(t, unpicked.text, "All that match the filter")
-	if picked := s.post("/triage/preview", url.Values{"type": {"sast"}, "tickets": {"1"}, "id": ids}); !strings.Contains(picked.text, "The rows that you picked") {
-		t.Errorf("tickets of picked rows are of others: %s", picked.Status)
-	}
+	shows(t, unpicked.text, "[data-say=whole-filter]")
+	shows(t, s.post("/triage/preview", url.Values{"type": {"sast"}, "tickets": {"1"}, "id": ids}).text, "[data-say=picked-rows]")
 	for name, c := range map[string]url.Values{"nothing to do": form(""), "a script": form("link", "ticket_url", "javascript:alert(1)"), "no selection": {"do": {"create"}, "type": {"sast"}}} {
 		if a := s.post("/tickets", c); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %s", name, a.Status)

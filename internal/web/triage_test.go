@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"html"
 	"maps"
 	"net/http"
@@ -20,6 +21,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
 )
+
+// undoForm is what undoes a decision, after the selector of its banner or alone.
+const undoForm = ` form[action="/orgs/acme/triage/undo"]`
 
 var hiddenField = regexp.MustCompile(`<input type="hidden" name="(version|type|ids|back|decision|severity|mode|sum)" value="([^"]*)">`)
 
@@ -52,6 +56,17 @@ func (s *site) follow(path string, form url.Values) string {
 	return s.page(strings.TrimPrefix(to, "/orgs/acme"))
 }
 
+// did selects the banner of a decision about so many findings.
+func did(n int, what string) string {
+	return fmt.Sprintf(".done[data-say=decided][data-count='%d'][data-did='%s']", n, what)
+}
+
+// selected is how many findings a preview is about.
+func selected(t testing.TB, preview string) string {
+	t.Helper()
+	return textAt(t, preview, "[data-selected]")
+}
+
 func open(projects ...string) redoubt.FindingFilter {
 	return redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Projects: projects}
 }
@@ -61,13 +76,17 @@ func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
 	before := s.view().Count(open())
 	chosen := s.view().Count(open("acme/payments"))
 	preview := s.previewOf("repos=acme%2Fpayments")
-	says(t, preview, "Triage "+strconv.Itoa(chosen)+" code findings", "acme/payments", "main", "release/1.3", "Occurrences")
+	if n := selected(t, preview); n != strconv.Itoa(chosen) {
+		t.Errorf("the preview is about %s findings, %d match", n, chosen)
+	}
+	says(t, preview, "acme/payments", "main", "release/1.3")
+	shows(t, preview, "[data-touched]")
 	form := formOf(preview)
 	form.Set("state", "ignored")
 	form.Set("reason", "acceptable_risk")
 	form.Set("note", "a demo <only>")
 	after := s.follow("/triage", form)
-	says(t, after, strconv.Itoa(chosen)+" findings set to ignored", "Undo")
+	shows(t, after, did(chosen, "ignored")+undoForm)
 	if n := s.view().Count(open("acme/payments")); n != 0 {
 		t.Errorf("%d are still open", n)
 	}
@@ -75,7 +94,7 @@ func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
 		t.Errorf("%d are open in all, want %d", n, before-chosen)
 	}
 	undone := s.follow("/triage/undo", formOf(after))
-	says(t, undone, "Undone for "+strconv.Itoa(chosen))
+	shows(t, undone, did(chosen, "undone"))
 	if n := s.view().Count(open()); n != before {
 		t.Errorf("%d are open after the undo, want %d", n, before)
 	}
@@ -94,7 +113,7 @@ func TestWhatChangedMeanwhileIsLeftAlone(t *testing.T) {
 	}
 	s.decide(other[0].FindingID, redoubt.TriageIgnored)
 	page := s.follow("/triage", form)
-	says(t, page, strconv.Itoa(chosen-1)+" findings set to fixing", "1 changed meanwhile and was left alone", "/findings/"+decimal(other[0].FindingID))
+	shows(t, page, did(chosen-1, "fixing")+`[data-left="1"] a[href="/orgs/acme/findings/`+decimal(other[0].FindingID)+`"]`)
 	filter := redoubt.FindingFilter{IssueType: redoubt.SAST, HasIDs: true, IDs: []int64{other[0].FindingID}, Statuses: []redoubt.Status{redoubt.StatusIgnored}}
 	if s.view().Count(filter) != 1 {
 		t.Error("the other person's decision was overwritten")
@@ -107,7 +126,7 @@ func TestWhatChangedMeanwhileIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.decide(one[0].FindingID, redoubt.TriageReviewing)
-	says(t, s.follow("/triage/undo", undo), "Undone for "+strconv.Itoa(chosen-2)+" findings", "1 changed meanwhile and was left alone")
+	shows(t, s.follow("/triage/undo", undo), did(chosen-2, "undone")+`[data-left="1"]`)
 }
 
 // decide is somebody else's decision.
@@ -126,14 +145,19 @@ func TestPickedRowsAndOneFinding(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
 	a := s.post("/triage/preview", url.Values{"type": {"sast"}, "pick": {"1"}, "id": {id}})
-	says(t, a.text, "Triage 1 code finding", "The rows that you picked")
+	if n := selected(t, a.text); n != "1" {
+		t.Errorf("the preview is about %s findings", n)
+	}
+	shows(t, a.text, "[data-say=picked-rows]")
 	form := formOf(s.page("/findings/" + id))
 	form.Set("state", "note")
 	form.Set("note", "looked at it")
-	says(t, s.follow("/triage", form), "Comment added to 1 finding", "looked at it", "Ada Lovelace")
+	page := s.follow("/triage", form)
+	shows(t, page, did(1, "note"))
+	says(t, page, "looked at it", "Ada Lovelace")
 	form = formOf(s.page("/findings/" + id))
 	form.Set("state", "reviewing")
-	says(t, s.follow("/triage", form), "1 finding set to reviewing", "Set to reviewing")
+	shows(t, s.follow("/triage", form), did(1, "reviewing"), ".history [data-did=reviewing]")
 }
 
 func TestDecisionsThatAreNone(t *testing.T) {
@@ -217,18 +241,18 @@ func TestAColleaguesLinkSaysWhatWasChanged(t *testing.T) {
 	form := formOf(s.page("/findings/" + firstFinding(s)))
 	form.Set("state", "fixing")
 	to := strings.TrimPrefix(s.post("/triage", form).Header.Get("Location"), "/orgs/acme")
-	says(t, s.page(to), "1 finding set to fixing", "Undo")
+	shows(t, s.page(to), did(1, "fixing")+undoForm)
 	s.viewer.User, s.viewer.DisplayName = "eve", "Eve"
 	page := s.page(to)
-	says(t, page, "1 finding set to fixing by ada just now")
-	lacks(t, page, "Nothing was changed", `action="/orgs/acme/triage/undo"`)
+	says(t, textAt(t, page, did(1, "fixing")), "ada")
+	hides(t, page, "[data-say=unchanged]", undoForm)
 	// An address that names more than one decision says nothing of any.
 	form = formOf(s.page("/findings/" + firstFinding(s)))
 	form.Set("state", "reviewing")
 	s.clock.Advance(time.Minute)
 	s.follow("/triage", form)
-	lacks(t, s.page("/findings?done=0-2-0"), `role="status"><span>`, "set to", "Nothing was changed")
-	says(t, s.page("/findings?done=2-2-0"), "Nothing was changed: everything was so already.")
+	hides(t, s.page("/findings?done=0-2-0"), ".done")
+	shows(t, s.page("/findings?done=2-2-0"), ".done[data-say=unchanged][data-left='0']")
 }
 
 // What a decision did is added to an address as it is, whatever that holds.
@@ -297,7 +321,9 @@ func TestPreviewCountsSeveritiesOfWhatIsSelected(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || len(want) < 2 {
 		t.Errorf("severities of the preview (-API +page):\n%s", diff)
 	}
-	says(t, page, "<strong>"+strconv.Itoa(sum)+"</strong>")
+	if n := selected(t, page); n != strconv.Itoa(sum) {
+		t.Errorf("the preview is about %s findings, their severities add up to %d", n, sum)
+	}
 }
 
 // TestTriageOfGroups: groups that are selected are previewed with the filter of the
@@ -311,23 +337,28 @@ func TestTriageOfGroups(t *testing.T) {
 	want := s.view().Count(redoubt.FindingFilter{
 		IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Severities: []redoubt.Severity{redoubt.SeverityHigh}, Rules: []string{"B324", "CKV_AWS_3"},
 	})
-	says(t, preview.text, "Triage "+strconv.Itoa(want)+" code findings", "B324", "CKV_AWS_3")
+	if n := selected(t, preview.text); n != strconv.Itoa(want) {
+		t.Errorf("the preview is about %s findings, %d match", n, want)
+	}
+	says(t, preview.text, "B324", "CKV_AWS_3")
 	if want == 0 {
 		t.Fatal("the groups are empty")
 	}
 	decision := formOf(preview.text)
 	decision.Set("state", "ignored:acceptable_risk")
 	done := s.follow("/triage", decision)
-	says(t, done, strconv.Itoa(want)+" findings set to ignored")
+	shows(t, done, did(want, "ignored"))
 	lacks(t, done, `value="B324"`)
 	form.Del("group")
-	if a := s.post("/triage/preview", form); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, "pick groups") {
+	if a := s.post("/triage/preview", form); a.StatusCode != http.StatusBadRequest || document(t, a.text).Find("[role=alert]").Length() == 0 {
 		t.Errorf("no group is all of them: %d %s", a.StatusCode, a.text)
 	}
 	form.Set("query", "group=project")
 	form["group"] = []string{"acme/gateway"}
 	want = s.view().Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Projects: []string{"acme/gateway"}})
-	says(t, s.post("/triage/preview", form).text, "Triage "+strconv.Itoa(want)+" code findings")
+	if n := selected(t, s.post("/triage/preview", form).text); n != strconv.Itoa(want) {
+		t.Errorf("the preview is about %s findings, %d match", n, want)
+	}
 }
 
 // TestDecisionsOfRows: rows that were picked on a page are decided about as it showed
@@ -352,5 +383,5 @@ func TestDecisionsOfRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.decide(n, redoubt.TriageReviewing)
-	says(t, s.follow("/triage", form(nil)), "Nothing was changed", "1 changed meanwhile and was left alone")
+	shows(t, s.follow("/triage", form(nil)), ".done[data-say=unchanged][data-left='1']")
 }

@@ -20,6 +20,7 @@ const maxNamed = 20
 type decision struct {
 	Count    int // lineages changed
 	What     string
+	Did      string  // the same, for tests: a state, or what else was done
 	Left     []int64 // findings that changed meanwhile and were left alone
 	MoreLeft int
 	Token    string // names it to undo; empty when it is not the viewer's
@@ -98,7 +99,8 @@ func (req *request) decided(done, back string) (*decision, error) {
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
-	d.Count, d.What = len(events), whatWasDecided(events)
+	d.Count = len(events)
+	d.Did, d.What = whatWasDecided(events)
 	if by := events[0].By; by != req.viewer.Actor() {
 		d.What += " by " + titleOf(by) + " " + ago(req.Clock().Sub(events[0].At))
 		return d, nil
@@ -110,25 +112,25 @@ func (req *request) decided(done, back string) (*decision, error) {
 // titleOf names an actor to people.
 func titleOf(by redoubt.Actor) string { return cmp.Or(by.Label(), by.String()) }
 
-// whatWasDecided says in a few words what the events of one decision changed.
-func whatWasDecided(events []redoubt.TriageEvent) string {
+// whatWasDecided says in a word and in a few what the events of one decision changed.
+func whatWasDecided(events []redoubt.TriageEvent) (did, what string) {
 	last, findings := events[len(events)-1], plural(len(events), "finding")
 	stays := last.Before.State == last.After.State
 	switch {
 	case stays && last.Before.Assignee != last.After.Assignee && last.After.Assignee == "":
-		return findings + " assigned to nobody"
+		return "unassigned", findings + " assigned to nobody"
 	case stays && last.Before.Assignee != last.After.Assignee:
-		return findings + " assigned to " + last.After.Assignee
+		return "assigned", findings + " assigned to " + last.After.Assignee
 	case stays && last.Note != "":
-		return "Comment added to " + findings
+		return "note", "Comment added to " + findings
 	case last.After.State == redoubt.TriageUntriaged:
-		return "Undone for " + findings
+		return "undone", "Undone for " + findings
 	}
-	what := findings + " set to " + last.After.State.String()
+	what = findings + " set to " + last.After.State.String()
 	if day := redoubt.LastDay(last.After.Until); day != "" {
 		what += " until " + day + " (UTC)"
 	}
-	return what
+	return last.After.State.String(), what
 }
 
 // eventsOf reads a stretch of the trail that is one decision; of anything else,

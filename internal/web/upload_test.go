@@ -28,7 +28,10 @@ func TestUploadIsFilledIn(t *testing.T) {
 	s := newSite(t)
 	page := s.page("/upload?project=acme%2Fshop&ref=release&full=true&commit=c0ffee")
 	says(t, page, `value="acme/shop"`, `value="release"`, `name="full" value="true" checked`, `value="c0ffee"`, "<details class=\"fold\" open>")
-	lacks(t, page, `name="diff" value="true" checked`, "Nothing was taken")
+	lacks(t, page, `name="diff" value="true" checked`)
+	hides(t, page, "#uploadfault .say")
+	d := newDoor(t)
+	shows(t, d.browserAs(d.user(d.org, "ben", redoubt.RoleTriager)).submit("/upload", nil).text, "#uploadfault .say")
 	if a := s.get("/upload/upload-unknown"); a.StatusCode != http.StatusNotFound {
 		t.Errorf("what was never uploaded: %s", a.Status)
 	}

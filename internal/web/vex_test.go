@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -57,26 +56,37 @@ func (s *site) supplyChain(vulnerabilities ...string) {
 	s.upload(ingest.Upload{Project: redoubt.Project{Name: "acme/shop"}, Ref: "main", Full: true}, reading)
 }
 
+// changes fails the test unless a page says how many findings a proposal would change.
+func changes(t *testing.T, page, want string) {
+	t.Helper()
+	if n := textAt(t, page, "[data-changes]"); n != want {
+		t.Errorf("the proposal would change %s findings, want %s", n, want)
+	}
+}
+
 // Proposals on the pages: listed with what they would change, accepted and refused
 // by statement and as a whole, without a script.
 func TestProposalsOnThePages(t *testing.T) {
 	s := newSite(t)
-	says(t, s.page("/vex"), "Nothing is proposed")
-	says(t, s.page("/vex?status=held"), "No document is active", "redoubt vex add")
+	shows(t, s.page("/vex"), "[data-say=nothing-proposed]")
+	says(t, textAt(t, s.page("/vex?status=held"), "[data-say=none-active]"), "redoubt vex add")
 	s.supplyChain("CVE-2026-1", "CVE-2026-2", "CVE-2026-3")
 	page := s.propose("urn:a", "CVE-2026-1", "CVE-2026-2", "CVE-2026-9")
 	list := s.page("/vex")
 	says(t, list, "urn:a", "&lt;b&gt;Acme&lt;/b&gt;", `<td class="num">3</td><td class="num">2<span`, "acme/shop")
 	one := s.page(page)
 	checkInline(t, one)
-	says(t, one, "would change the triage of <b>2</b> findings", "&lt;i&gt;looked&lt;/i&gt; at CVE-2026-1", "not affected component not present", "Ignored", "False positive", "Accept all 3")
+	changes(t, one, "2")
+	says(t, one, "&lt;i&gt;looked&lt;/i&gt; at CVE-2026-1", "not affected component not present")
+	shows(t, one, "td[data-state=ignored][data-reason=false_positive]")
+	says(t, textAt(t, one, "button.primary[name=decision][value=accept]"), "3")
 
 	statement := func(v string) string {
-		m := regexp.MustCompile(`name="statement" value="([0-9a-f]{64})"><button name="decision" value="accept" aria-label="Accept ` + v).FindStringSubmatch(s.page(page))
-		if m == nil {
+		form := document(t, s.page(page)).Find(`tr:has(td:first-child:contains("` + v + `")) form:has(button[name=decision][value=accept]) input[name=statement]`)
+		if form.Length() != 1 || len(form.AttrOr("value", "")) != 64 {
 			t.Fatalf("%s cannot be decided about", v)
 		}
-		return m[1]
+		return form.AttrOr("value", "")
 	}
 	decide := func(what, v string) string {
 		form := url.Values{"decision": {what}}
@@ -89,12 +99,16 @@ func TestProposalsOnThePages(t *testing.T) {
 		}
 		return strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")
 	}
-	says(t, s.page(decide("accept", "CVE-2026-1")), "Accepted. The triage of 1 finding changed.", ">Active</span>", "triage of <b>1</b> finding;")
-	says(t, s.page(decide("refuse", "CVE-2026-9")), "Refused. Uploads of the project do not propose the same again.")
+	accepted := s.page(decide("accept", "CVE-2026-1"))
+	says(t, textAt(t, accepted, "[data-say=accepted]"), "1")
+	shows(t, accepted, "tr [data-say=active]")
+	changes(t, accepted, "1")
+	shows(t, s.page(decide("refuse", "CVE-2026-9")), "[data-say=refused]")
 	if after := decide("accept", "CVE-2026-2"); after != "/vex?accepted=1" {
 		t.Errorf("when all is decided it leads to %s", after)
 	}
-	says(t, s.page("/vex?accepted=1"), "Nothing is proposed", "triage of 1 finding changed")
+	shows(t, s.page("/vex?accepted=1"), "[data-say=nothing-proposed]")
+	says(t, textAt(t, s.page("/vex?accepted=1"), "[data-say=accepted]"), "1")
 	held := s.page("/vex?status=held")
 	says(t, held, "urn:a", `<td class="num">2</td><td class="num">2<span`)
 
@@ -112,7 +126,10 @@ func TestProposalsOnThePages(t *testing.T) {
 		t.Errorf("accepted afterwards: %s", a.Status)
 	}
 	active := "/vex/" + first(s, "/vex?status=held", "/vex/")
-	says(t, s.page(active), "It decided about <b>2</b> findings last", "Remove the document")
+	if n := textAt(t, s.page(active), "[data-decides]"); n != "2" {
+		t.Errorf("it is said to decide about %s findings", n)
+	}
+	shows(t, s.page(active), "form[action$='/remove']")
 	if a := s.post(active+"/remove", nil); a.Header.Get("Location") != "/orgs/acme/vex?status=held&removed=2" {
 		t.Errorf("removed: %s %s", a.Status, a.Header.Get("Location"))
 	}
@@ -128,7 +145,8 @@ func TestViewersDecideAboutNoProposal(t *testing.T) {
 	page := s.propose("urn:a", "CVE-2026-1")
 	s.as(redoubt.RoleViewer)
 	text := s.page(page)
-	says(t, text, "triage of <b>1</b> finding;", "A triager accepts or refuses it")
+	changes(t, text, "1")
+	shows(t, text, "[data-say=triager-decides]")
 	if strings.Contains(text, `name="decision"`) {
 		t.Errorf("a viewer is offered to decide: %s", text)
 	}
@@ -155,11 +173,17 @@ func TestListsOfDecisionsHavePages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(t, s.page("/vex"), "1–25 of 26", `href="/orgs/acme/vex?page=2&amp;status=proposed"`)
-	says(t, s.page("/vex?page=2"), "26–26 of 26", "urn:25")
-	says(t, s.page("/exceptions"), "1–50 of 51", `href="/orgs/acme/exceptions?page=2"`)
-	says(t, s.page("/exceptions?page=2"), "51–51 of 51", "rule-50")
-	says(t, s.page("/exceptions?page=9"), "Page 9 of 2", `rel="prev"`)
+	for _, c := range []struct{ path, shown, has string }{
+		{"/vex", "1 25 26", `href="/orgs/acme/vex?page=2&amp;status=proposed"`},
+		{"/vex?page=2", "26 26 26", "urn:25"},
+		{"/exceptions", "1 50 51", `href="/orgs/acme/exceptions?page=2"`},
+		{"/exceptions?page=2", "51 51 51", "rule-50"},
+	} {
+		page := s.page(c.path)
+		shows(t, page, ".pager [data-shown='"+c.shown+"']")
+		says(t, page, c.has)
+	}
+	shows(t, s.page("/exceptions?page=9"), ".pager [data-page='9 2']", ".pager a[rel=prev]")
 	if a := s.get("/exceptions?page=x"); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("no page: %s", a.Status)
 	}

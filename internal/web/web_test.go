@@ -55,7 +55,10 @@ func TestWhatIsNotThereIsAPage(t *testing.T) {
 		if a.StatusCode != http.StatusNotFound {
 			t.Errorf("GET %s: %d", address, a.StatusCode)
 		}
-		says(t, a.text, "There is nothing here", "<!doctype html>")
+		says(t, a.text, "<!doctype html>")
+		if status := textAt(t, a.text, ".fault[role=alert] .status"); status != "404" {
+			t.Errorf("GET %s: the page is about %s", address, status)
+		}
 	}
 }
 
@@ -95,7 +98,7 @@ func TestAnotherSiteCannotSend(t *testing.T) {
 	if w.Code != http.StatusForbidden {
 		t.Errorf("status %d", w.Code)
 	}
-	says(t, w.Body.String(), "another site")
+	says(t, textAt(t, w.Body.String(), ".fault[role=alert]"), "--public-url")
 }
 
 func TestNothingInline(t *testing.T) {

@@ -42,9 +42,9 @@ func TestPagesSpeakTheTradesWords(t *testing.T) {
 			t.Errorf("%s says %q", page, text[max(word[0]-60, 0):min(word[1]+30, len(text))])
 		}
 	}
-	says(t, said["/findings/"+id], "Set to ignored, Won’t fix now", "Undone: untriaged again", "Save comment and assignee")
-	says(t, said["what was undone"], "Undone for 1 finding")
-	says(t, said["/findings?statuses=ignored&triage_reasons=no_time"], "Won’t fix now")
+	shows(t, said["/findings/"+id], ".history [data-did='ignored:no_time']", ".history [data-did=undone]", "button[name=state][value=note]")
+	shows(t, said["what was undone"], did(1, "undone"))
+	shows(t, said["/findings?statuses=ignored&triage_reasons=no_time"], "#facet-triage_reasons a.take[aria-current=true]")
 }
 
 // A facet with more values than it shows lists all of them when asked, each with
@@ -61,13 +61,13 @@ func TestAllValuesOfAFacet(t *testing.T) {
 		return values, text
 	}
 	few, text := facet(s.page("/findings"))
-	more := regexp.MustCompile(`href="/orgs/acme([^"]+)#facet-rules">Show (\d+) more`).FindStringSubmatch(text)
+	more := regexp.MustCompile(`href="/orgs/acme([^"]+)#facet-rules" data-more="(\d+)"`).FindStringSubmatch(text)
 	if len(few) != 8 || more == nil {
 		t.Fatalf("%d rules and %v", len(few), more)
 	}
 	wide := html.UnescapeString(more[1])
 	all, text := facet(s.page(wide))
-	if strconv.Itoa(len(all)-len(few)) != more[2] || strings.Contains(text, " more") {
+	if strconv.Itoa(len(all)-len(few)) != more[2] || strings.Contains(text, "data-more") {
 		t.Errorf("%d rules are listed, and there were %s more than %d", len(all), more[2], len(few))
 	}
 	for rule, n := range all {
@@ -79,7 +79,7 @@ func TestAllValuesOfAFacet(t *testing.T) {
 		}
 		break
 	}
-	says(t, text, "Show fewer", "data-narrow")
+	says(t, text, "data-fewer", "data-narrow")
 }
 
 // What a preview says is what the decision then does: so many findings, each
@@ -88,10 +88,7 @@ func TestThePreviewSaysWhatTheDecisionDoes(t *testing.T) {
 	for _, query := range []string{"repos=acme%2Fpayments", "repos=acme%2Fpayments&branch=every", "repos=acme%2Fpayments&ref=release%2F1.3"} {
 		s := demoSite(t)
 		preview := s.previewOf(query)
-		numbers := regexp.MustCompile(`<dt>(Findings|Occurrences)</dt><dd><strong>(\d+)<`).FindAllStringSubmatch(preview, -1)
-		if len(numbers) != 2 {
-			t.Fatalf("%s: the preview says %v", query, numbers)
-		}
+		findings, occurrences := selected(t, preview), textAt(t, preview, "[data-touched]")
 		severities := 0
 		for _, m := range previewSeverity.FindAllStringSubmatch(preview, -1) {
 			n, _ := strconv.Atoi(m[2])
@@ -104,12 +101,16 @@ func TestThePreviewSaysWhatTheDecisionDoes(t *testing.T) {
 		form := formOf(preview)
 		form.Set("state", "ignored")
 		form.Set("reason", "no_time")
-		says(t, s.follow("/triage", form), numbers[0][2]+" findings set to ignored") // as the trail has it
-		if strconv.Itoa(severities) != numbers[0][2] {
-			t.Errorf("%s: the preview says %s findings, of severities %d", query, numbers[0][2], severities)
+		n, err := strconv.Atoi(findings)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got := strconv.Itoa(ignored() - before); got != numbers[1][2] {
-			t.Errorf("%s: the preview says %s occurrences, %s are ignored now", query, numbers[1][2], got)
+		shows(t, s.follow("/triage", form), did(n, "ignored")) // as the trail has it
+		if severities != n {
+			t.Errorf("%s: the preview says %s findings, of severities %d", query, findings, severities)
+		}
+		if got := strconv.Itoa(ignored() - before); got != occurrences {
+			t.Errorf("%s: the preview says %s occurrences, %s are ignored now", query, occurrences, got)
 		}
 	}
 }
