@@ -116,6 +116,7 @@ func TestUndoingAnApproval(t *testing.T) {
 	a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"oh"}})
 	page := strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")
 	shows(t, s.page(page), "[data-say=approved]", `form[action="/orgs/acme/triage/undo"]`)
+	says(t, s.page(page), "2999-06-30", ">oh<")
 	token := regexp.MustCompile(`name="decision" value="([^"]*)"`).FindStringSubmatch(s.page(page))
 	ada := s.viewer
 	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: redoubt.RoleTriager, Deployment: s.org}
