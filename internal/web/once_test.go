@@ -49,15 +49,15 @@ type madeSecret struct {
 	values  url.Values
 	page    string
 	secret  *regexp.Regexp
-	reload  string // what the page says afterwards
+	made    string // whom or what the page names afterwards
 	counted string // the action of the event that there is one of
 }
 
 func madeSecrets() map[string]madeSecret {
 	return map[string]madeSecret{
-		"token": {"/settings/tokens", url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}, "/settings/tokens", tokenText, "The token robot is made.", "token.create"},
-		"user":  {"/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}}, "/settings/users/invited", joinText, "ben is invited", "user.invite"},
-		"link":  {"/settings/users/cleo/link", nil, "/settings/users", linkText, "A link for cleo is made.", "user.link"},
+		"token": {"/settings/tokens", url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}, "/settings/tokens", tokenText, "robot", "token.create"},
+		"user":  {"/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}}, "/settings/users/invited", joinText, "ben", "user.invite"},
+		"link":  {"/settings/users/cleo/link", nil, "/settings/users", linkText, "cleo", "user.link"},
 	}
 }
 
@@ -102,7 +102,8 @@ func TestASecretIsShownOnceAndAReloadMakesNoOther(t *testing.T) {
 			for range 2 {
 				again := b.do(http.MethodGet, to, nil)
 				b.wants("a reload", again, http.StatusOK, "")
-				says(t, again.text, m.reload, "shown once only")
+				shows(t, again.text, "[data-say=shown-once]")
+				says(t, textAt(t, again.text, "main [role=status]"), m.made)
 				lacks(t, again.text, secret)
 			}
 			made := 0
@@ -172,12 +173,16 @@ func TestASecretThatIsVoidIsNotShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lacks(t, b.do(http.MethodGet, to, nil).text, "rdt_", "is made")
+	void := b.do(http.MethodGet, to, nil).text
+	lacks(t, void, "rdt_")
+	hides(t, void, "[data-say=shown-once]")
 
 	_, b, _, to = all["user"].seal(t)
 	invitation := to[strings.LastIndex(to, "=")+1:]
 	b.wants("withdrawn", b.submit("/settings/invitations/"+invitation+"/withdraw", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=invitation-withdrawn")
-	lacks(t, b.do(http.MethodGet, to, nil).text, "/join/", "is invited")
+	void = b.do(http.MethodGet, to, nil).text
+	lacks(t, void, "/join/")
+	hides(t, void, "[data-say=invited]")
 
 	d, b, _, to = all["link"].seal(t)
 	_, hash := auth.NewCode()

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -16,7 +14,12 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-var wouldBlockWords = regexp.MustCompile(`<p data-would><b>(\d+) of (\d+)</b> open findings of these rules would fail a build today, on (\d+) of the (\d+) branches of its projects`)
+// wouldBlock is what the page says that a mode would do: how many findings would fail a build, of
+// how many, and on how many branches, of how many.
+func wouldBlock(t *testing.T, page string) string {
+	t.Helper()
+	return document(t, page).Find("[data-would]").AttrOr("data-would", "")
+}
 
 // What the page says that a mode would block is what the gate then blocks.
 func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
@@ -27,8 +30,7 @@ func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 	s.build(branchReport(s, "calm", true, "old"))
 	modes := "/policies/" + policyOf(s, "code") + "/modes"
 	page := s.page(modes + "?severity=low&mode=block")
-	said := wouldBlockWords.FindStringSubmatch(page)
-	if said == nil || strings.Join(said[1:], " ") != "2 7 1 3" {
+	if said := wouldBlock(t, page); said != "2 7 1 3" {
 		t.Fatalf("the page says %q:\n%s", said, page)
 	}
 	form := formOf(page)
@@ -44,15 +46,15 @@ func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 	if n := s.blocking(); n != 0 {
 		t.Fatalf("%d rules block already", n)
 	}
-	says(t, s.follow(modes, form), "Set to block, from the next build on: 4 rules.", "Set many rules")
+	shows(t, s.follow(modes, form), "[data-say=modes-set][data-mode=block][data-count='4'] a[href*='/modes?']")
 	if n := s.blocking(); n != 4 {
 		t.Errorf("%d rules block, want 4", n)
 	}
 	if gate := s.blockedIn(s.build(branchReport(s, "topic", true, "old", "older", "fresh", "fresher")).ScanID); gate != 2 {
 		t.Errorf("the gate blocks on %d, the page said 2", gate)
 	}
-	says(t, s.page(modes+"?severity=low&mode=block"), "No rule would change")
-	says(t, s.follow(modes, formOf(s.page(modes+"?severity=low&mode=monitor"))), "Set to monitor, from the next build on: 4 rules.")
+	shows(t, s.page(modes+"?severity=low&mode=block"), "[data-say=no-rule-changes]")
+	shows(t, s.follow(modes, formOf(s.page(modes+"?severity=low&mode=monitor"))), "[data-say=modes-set][data-mode=monitor][data-count='4']")
 	if n := s.blocking(); n != 0 {
 		t.Errorf("%d rules block after all were set back", n)
 	}
@@ -60,7 +62,7 @@ func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 	if a := s.post(modes, form); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a triager sets modes: %s", a.Status)
 	}
-	says(t, html.UnescapeString(s.steps()), "was scanned")
+	shows(t, s.steps(), `li.done a[href*="/scans/"]`)
 }
 
 // TestModesOfAPolicyAreOfItsProjects: what findings of the same rules other projects have is
@@ -103,11 +105,30 @@ func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
 			return err
 		})
 		page := s.page("/policies/" + decimal(own.ID) + "/modes?severity=low&mode=block")
-		if said := wouldBlockWords.FindStringSubmatch(page); said == nil || strings.Join(said[1:], " ") != c.want {
+		if said := wouldBlock(t, page); said != c.want {
 			t.Errorf("of a policy for %+v the page says %q, want %s", c.scope, said, c.want)
 		}
-		if strings.Contains(page, "a part of them") {
-			t.Error("all branches are a part")
+		hides(t, page, "[data-say=part]")
+	}
+}
+
+// TestAPartOfTheBranchesIsSaidToBeOne where there are too many, or one is too large.
+func TestAPartOfTheBranchesIsSaidToBeOne(t *testing.T) {
+	all, err := (&Pages{assets: &assets{}}).parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []policy.WouldBlock{{}, {Cut: true}, {Large: 2}, {Cut: true, Large: 2}} {
+		var part strings.Builder
+		data := struct {
+			policy.WouldBlock
+			Most int
+		}{w, 9}
+		if err := all["policy_modes"].ExecuteTemplate(&part, "would-part", data); err != nil {
+			t.Fatal(err)
+		}
+		if said := document(t, part.String()).Find("[data-say=part]").Length() == 1; said != (w.Cut || w.Large > 0) {
+			t.Errorf("%+v: said is %v", w, said)
 		}
 	}
 }

@@ -53,14 +53,17 @@ func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 	if a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s\n%s", a.Status, a.text)
 	}
-	says(t, s.page(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")), "Added: 1 rule.", ">own</a>")
+	added := s.page(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme"))
+	shows(t, added, "[data-say=rules-added][data-count='1']")
+	says(t, added, ">own</a>")
 	rule := policy + "/rules/" + first(s, policy+"?q=own", policy+"/rules/")
 	if a := s.hand(policy+"/add-rules", map[string]string{"text": strings.Replace(ownRule, "first", "second", 1)}, nil); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s\n%s", a.Status, a.text)
 	}
 	shown := func(page string) string { return html.UnescapeString(tags.ReplaceAllString(page, "")) }
 	page := s.page(rule)
-	says(t, page, "<strong>not</strong>", "Mode block", "not checked by a scanner", "version 2", "?version=1")
+	says(t, page, "<strong>not</strong>", "?version=1")
+	shows(t, page, ".part[data-mode=block]", "[data-say=unchecked]", "h2[data-version='2']")
 	says(t, shown(page), "pattern: $X.second")
 	says(t, shown(s.page(rule+"?version=1")), "pattern: $X.first")
 	if a := s.get(rule + "?version=3"); a.StatusCode != http.StatusNotFound {
@@ -81,7 +84,7 @@ func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 		}
 	}
 	s.as(redoubt.RoleAdmin)
-	says(t, s.follow(rule+"/remove", nil), "The rule is out of the policy")
+	shows(t, s.follow(rule+"/remove", nil), "[data-say=rule-removed]")
 	if a := s.get(rule); a.StatusCode != http.StatusNotFound {
 		t.Errorf("a rule that is out: %s", a.Status)
 	}
@@ -102,7 +105,8 @@ func TestARuleThatClashesIsNamed(t *testing.T) {
 	if a.StatusCode != http.StatusConflict {
 		t.Errorf("a clash: %s", a.Status)
 	}
-	says(t, html.UnescapeString(a.text), "Nothing was taken", "the policy code has own as a rule for another product; remove it there first<", "note: a-note", `value="comment" selected`)
+	says(t, textAt(t, a.text, "main [role=alert] li"), " code ", " own ")
+	says(t, a.text, "note: a-note", `value="comment" selected`)
 	if page := s.page(secrets); strings.Contains(page, ">fine</a>") {
 		t.Error("the rule before it was taken")
 	}
@@ -123,17 +127,18 @@ func TestAllFaultsOfRulesAreTold(t *testing.T) {
 			map[string]string{"text": "rules:\n- id: typed-one\n"},
 			map[string]string{"a.yaml": ownRule, "b.yaml": "rules: [", "c.yaml": "rules: [{id: 'x y', severity: LOUD}]"},
 			http.StatusBadRequest,
-			[]string{"b.yaml: rules", "c.yaml: rules[0].id", "c.yaml: rules[0].severity", "c.yaml: rules[0].message", "typed: rules[0].message", "- id: typed-one", "Choose the files again"},
+			[]string{"b.yaml: rules", "c.yaml: rules[0].id", "c.yaml: rules[0].severity", "c.yaml: rules[0].message", "typed: rules[0].message", "- id: typed-one", `data-say="files-again"`},
 		},
-		"nothing":    {nil, nil, http.StatusBadRequest, []string{"choose a file of rules"}},
-		"a bad mode": {map[string]string{"mode": "explode", "text": ownRule}, nil, http.StatusBadRequest, []string{"is monitor, comment or block", "Do **not** do it."}},
-		"too large":  {nil, map[string]string{"a.yaml": strings.Repeat("#", maxRuleForm+1)}, http.StatusRequestEntityTooLarge, []string{"have more than 4 MiB"}},
+		"nothing":    {nil, nil, http.StatusBadRequest, []string{"<li><code>files</code>"}},
+		"a bad mode": {map[string]string{"mode": "explode", "text": ownRule}, nil, http.StatusBadRequest, []string{"<li><code>mode</code>", "Do **not** do it."}},
+		"too large":  {nil, map[string]string{"a.yaml": strings.Repeat("#", maxRuleForm+1)}, http.StatusRequestEntityTooLarge, []string{"<li><code>files</code>", "4 MiB"}},
 	} {
 		a := s.hand(policy+"/add-rules", c.fields, c.files)
 		if a.StatusCode != c.status {
 			t.Errorf("%s: %s", name, a.Status)
 		}
-		says(t, html.UnescapeString(a.text), append(c.want, "Nothing was taken")...)
+		shows(t, a.text, "main [role=alert]")
+		says(t, html.UnescapeString(a.text), c.want...)
 	}
 	if a := s.post(policy+"/add-rules", nil); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a form without files: %s", a.Status)

@@ -20,7 +20,8 @@ func TestAProjectIsDeletedByItsName(t *testing.T) {
 	name := regexp.MustCompile(`<h1>([^<]*)</h1>`).FindStringSubmatch(s.page(path))[1]
 	says(t, s.page(path), `href="/orgs/acme`+path+`/delete"`)
 	asked := s.page(path + "/delete")
-	says(t, asked, "Delete "+name, "Only a backup brings it back", "The audit log, policies, exceptions and tokens")
+	says(t, textAt(t, asked, "h1"), name)
+	shows(t, asked, "[data-say=for-good]", "[data-say=stays]")
 	checkInline(t, asked)
 	for what, least := range map[string]bool{"findings": true, "scans": true, "vex": false} {
 		m := regexp.MustCompile(`data-count="` + what + `">(\d+)<`).FindStringSubmatch(asked)
@@ -33,7 +34,7 @@ func TestAProjectIsDeletedByItsName(t *testing.T) {
 		if a.StatusCode != http.StatusBadRequest {
 			t.Errorf("by %q: %s", typed, a.Status)
 		}
-		says(t, a.text, "Nothing was deleted")
+		shows(t, a.text, "main [role=alert]")
 	}
 	for _, role := range []redoubt.Role{redoubt.RoleViewer, redoubt.RoleTriager} {
 		s.as(role)
@@ -50,7 +51,7 @@ func TestAProjectIsDeletedByItsName(t *testing.T) {
 	if a := s.post(path+"/delete", url.Values{"name": {" " + name + " "}}); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/orgs/acme/projects?deleted=1" {
 		t.Fatalf("%s %s", a.Status, a.text)
 	}
-	says(t, s.page("/projects?deleted=1"), "The project was deleted")
+	shows(t, s.page("/projects?deleted=1"), "[data-say=project-deleted]")
 	for _, gone := range []string{path, path + "/delete"} {
 		if a := s.get(gone); a.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %s", gone, a.Status)

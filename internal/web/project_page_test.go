@@ -26,7 +26,7 @@ func TestProjectTells(t *testing.T) {
 	address := "/projects/" + first(s, "/projects?q=payments", "/projects/")
 	for query, weeks := range map[string]int{"": 13, "?weeks=4": 4, "?weeks=52": 52} {
 		page := s.page(address + query)
-		says(t, page, fmt.Sprintf("<h2>The last %d weeks</h2>", weeks), "Highest-risk rules", "Dependencies at risk", "jinja2")
+		shows(t, page, fmt.Sprintf("[data-say=trend][data-weeks='%d']", weeks), "[data-say=top-rules] li", "tr[data-package=jinja2]")
 		open := 0
 		for _, l := range countLinks(t, page) {
 			if l.of == "open" {
@@ -57,13 +57,15 @@ func TestProjectTellsOfItsBranches(t *testing.T) {
 		s.upload(ingest.Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: "refs/heads/" + branch(n), Full: true, DeclaredFull: true, At: storetest.Epoch}, reading)
 	}
 	page := s.page("/projects/" + id)
-	_, branches, _ := strings.Cut(page, "<h2>Branches</h2>")
-	branches, _, _ = strings.Cut(branches, "</section>")
+	branches, err := document(t, page).Find("[data-say=branches]").Html()
+	if err != nil {
+		t.Fatal(err)
+	}
 	rows := regexp.MustCompile(`<tr><td><span class="mono">([^<]+)</span>`).FindAllStringSubmatch(branches, -1)
 	if len(rows) != maxBranches || rows[0][1] != "main" {
 		t.Errorf("%d branches, the first %v", len(rows), rows[0])
 	}
-	says(t, branches, "Completed", "Lists of findings filter by every branch")
+	shows(t, branches, "[data-status=SCAN_STATUS_COMPLETED]", "[data-say=more-branches]")
 	scan := rowsOfScan.FindStringSubmatch(branches)
 	if scan == nil {
 		t.Fatal("no branch has a scan")
@@ -81,7 +83,7 @@ func TestProjectOfNothing(t *testing.T) {
 		return err
 	})
 	page := s.page("/projects/" + first(s, "/projects", "/projects/"))
-	says(t, page, "Nothing is open.", "none came yet", `href="/orgs/acme/upload"`, "No scan yet.", `href="/orgs/acme/start"`)
+	shows(t, page, "[data-say=nothing-open]", `[data-say=no-lockfile] a[href="/orgs/acme/upload"]`, `[data-say=no-scan] a[href="/orgs/acme/start"]`)
 	s.as(redoubt.RoleViewer)
 	if page = s.page("/projects/" + first(s, "/projects", "/projects/")); strings.Contains(page, `href="/orgs/acme/upload"`) {
 		t.Error("a viewer is told to upload")

@@ -82,38 +82,44 @@ func (s *site) finish(run redoubt.Run, o redoubt.RunOutcome) {
 	})
 }
 
+// stands selects what a page says of a project's managed scans.
+func stands(code string) string { return "[data-standing=" + code + "]" }
+
 // TestManagedScansOfAProject: the page says what is in force and what mends it, from
 // nothing to a scan that failed.
 func TestManagedScansOfAProject(t *testing.T) {
 	s := demoSite(t)
 	page := first(s, "/projects", "/projects/")
 	at := "/projects/" + page
-	says(t, s.page(at), "Managed scans are switched off", "Scan now")
+	const scanNow = "form[action$='/scan']"
+	shows(t, s.page(at), stands("off"), scanNow)
 	a := s.post(at+"/scan", url.Values{})
 	if a.StatusCode != http.StatusConflict {
 		t.Errorf("without a connection: %s", a.Status)
 	}
-	says(t, a.text, "no connection to a code host has this repository")
+	shows(t, a.text, "main [role=alert]")
 	s.as(redoubt.RoleAdmin)
 	form := url.Values{"visibility": {"unknown"}, "managed_full": {"on"}, "schedule": {"daily"}}
-	says(t, s.follow(at, form), "Not connected", `href="/orgs/acme/settings/connections"`, `<option value="daily" selected>`)
-	says(t, s.page("/overview"), "Managed scans that do not run", "Not connected")
+	shows(t, s.follow(at, form), "p:has("+stands("no_connection")+`) a[href="/orgs/acme/settings/connections"]`, "option[value=daily][selected]")
+	shows(t, s.page("/overview"), "[data-say=unmanaged] "+stands("no_connection"))
 	s.connect()
-	says(t, s.page(at), "No runner", `href="/orgs/acme/settings/runners"`)
+	shows(t, s.page(at), "p:has("+stands("no_runner")+`) a[href="/orgs/acme/settings/runners"]`)
 	s.as(redoubt.RoleTriager)
-	says(t, s.page(at), "No runner", "An administrator can mend it")
+	shows(t, s.page(at), "p:has("+stands("no_runner")+") [data-say=ask-admin]")
 	run := s.follow(at+"/scan", url.Values{})
-	says(t, run, "Waiting", "It waits for a runner", "on request", "Stop this scan")
+	shows(t, run, "h1 [data-state=queued]", "[data-say=waits-for-runner]", "[data-cause=manual]", "#stop")
 	doing := s.work("fetching\n")
-	says(t, s.page(at), "Running", fmt.Sprint("/runs/", doing.ID))
+	shows(t, s.page(at), stands("running"), fmt.Sprintf("a[href$='/runs/%d']", doing.ID))
 	s.finish(doing, redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: "the branch is gone"})
-	says(t, s.page(at), "Failing", "The branch is gone", "What failed")
-	says(t, s.page("/overview"), "Managed scans that do not run", "The branch is gone")
-	says(t, s.page("/runs"), "Failed", "the branch is gone", "build-7")
-	says(t, s.follow(fmt.Sprint("/runs/", doing.ID, "/retry"), url.Values{}), "Waiting")
+	failing := "p:has(" + stands("failing") + ")"
+	says(t, textAt(t, s.page(at), failing), "he branch is gone")
+	shows(t, s.page(at), fmt.Sprintf("%s a[href$='/runs/%d']", failing, doing.ID))
+	says(t, textAt(t, s.page("/overview"), "[data-say=unmanaged]"), "he branch is gone")
+	says(t, textAt(t, s.page("/runs"), "tr:has([data-state=failed])"), "the branch is gone", "build-7")
+	shows(t, s.follow(fmt.Sprint("/runs/", doing.ID, "/retry"), url.Values{}), "h1 [data-state=queued]")
 	s.finish(s.work("again\n"), redoubt.RunOutcome{State: redoubt.RunDone})
-	says(t, s.page(at), ">On</span>", "The next full scan is daily")
-	lacks(t, s.page(at), "No sandbox")
+	says(t, textAt(t, s.page(at), "p:has("+stands("scheduled")+")"), "daily")
+	hides(t, s.page(at), "[data-say=no-sandbox]")
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		runners, err := tx.Runners(ctx)
 		if err == nil {
@@ -123,10 +129,11 @@ func TestManagedScansOfAProject(t *testing.T) {
 		}
 		return err
 	})
-	says(t, s.page(at), ">On</span>", "No sandbox", "The runner build-7 scans without a sandbox (bubblewrap (bwrap) is not installed)")
-	lacks(t, s.page("/overview"), "Managed scans that do not run")
+	shows(t, s.page(at), stands("scheduled"))
+	says(t, textAt(t, s.page(at), "[data-say=no-sandbox]"), "build-7", "bubblewrap (bwrap) is not installed")
+	hides(t, s.page("/overview"), "[data-say=unmanaged]")
 	s.as(redoubt.RoleViewer)
-	lacks(t, s.page(at), "Scan now")
+	hides(t, s.page(at), scanNow)
 	if a := s.post(at+"/scan", url.Values{}); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a viewer: %s", a.Status)
 	}
@@ -141,16 +148,17 @@ func TestTheLogOfARunComesInPieces(t *testing.T) {
 	run := s.work("fetching <script>\n")
 	at := fmt.Sprint("/runs/", run.ID)
 	whole := s.page(at)
-	says(t, whole, "fetching &lt;script&gt;\n", "Scanning", "attempt=1&amp;offset=18", "<noscript>")
+	shows(t, whole, "h1 [data-state=scanning]")
+	says(t, whole, "fetching &lt;script&gt;\n", "attempt=1&amp;offset=18", "<noscript>")
 	s.says(run, 18, "three findings\n")
 	piece := s.part(at + "?offset=18&attempt=1")
 	says(t, piece, `<pre hx-swap-oob="beforeend:#log">three findings`, "attempt=1&amp;offset=33")
 	lacks(t, piece, "fetching", "<html")
 	says(t, s.page(at+"?offset=18&attempt=1"), "fetching &lt;script&gt;\nthree findings")
-	says(t, s.follow(at+"/cancel", url.Values{}), "Stopped", "Somebody stopped it", "Scan again")
+	shows(t, s.follow(at+"/cancel", url.Values{}), "h1 [data-state=cancelled]", "#runlive p.say[role=status]", "#retry")
 	last := s.part(at + "?offset=33&attempt=1")
 	lacks(t, last, "hx-get", "hx-swap-oob")
-	says(t, s.follow(at+"/cancel", url.Values{}), "Stopped") // again, as by two who look
+	shows(t, s.follow(at+"/cancel", url.Values{}), "h1 [data-state=cancelled]") // again, as by two who look
 	other := s.partOf(at + "?offset=33&attempt=2")
 	if other.Header.Get("HX-Refresh") != "true" {
 		t.Errorf("another attempt goes on with this log: %v", other.Header)

@@ -46,6 +46,7 @@
         form.requestSubmit();
       } catch (e) {
         said.textContent = faults[e.name] ?? "The passkey could not be used: " + e.message;
+        said.dataset.say = e.name;
         said.hidden = false;
       }
     });
