@@ -14,12 +14,13 @@ func TestWhereMailGoes(t *testing.T) {
 	ada := d.user(d.org, "ada", redoubt.RoleViewer)
 	b := d.browserAs(ada)
 	const account = "/orgs/acme/account"
-	says(t, b.do(http.MethodGet, account, nil).text, `name="told" value="1" checked`, "This server sends no mail")
+	shows(t, b.do(http.MethodGet, account, nil).text, "[name=told][value='1'][checked]", "[data-say=no-mail]")
 	bad := b.submit("/account/mail", url.Values{"address": {"no <address>"}, "told": {"1"}})
 	if bad.StatusCode != http.StatusBadRequest {
 		t.Errorf("no address: %s", bad.Status)
 	}
-	says(t, bad.text, `value="no &lt;address&gt;" aria-invalid="true"`, "is no address of mail")
+	says(t, bad.text, `value="no &lt;address&gt;" aria-invalid="true"`)
+	shows(t, bad.text, "#address-bad[role=alert]")
 	for _, c := range []struct {
 		form url.Values
 		to   string
@@ -32,7 +33,9 @@ func TestWhereMailGoes(t *testing.T) {
 		if a := b.submit("/account/mail", c.form); a.Header.Get("Location") != account+"?done=mail" {
 			t.Fatalf("%v: %s %s", c.form, a.Status, a.text)
 		}
-		says(t, b.do(http.MethodGet, account+"?done=mail", nil).text, append(c.says, "Saved.")...)
+		page := b.do(http.MethodGet, account+"?done=mail", nil).text
+		says(t, page, c.says...)
+		shows(t, page, "[data-say=mail]")
 		now, err := d.store.User(t.Context(), "ada")
 		if err != nil || now.MailTo() != c.to {
 			t.Errorf("%v: mail goes to %q, want %q (%v)", c.form, now.MailTo(), c.to, err)
@@ -44,17 +47,20 @@ func TestWhereMailGoes(t *testing.T) {
 func TestMyRequests(t *testing.T) {
 	s := demoSite(t)
 	s.as(redoubt.RoleViewer)
-	const heading = "Exceptions you asked for"
-	lacks(t, s.page("/mine"), heading)
+	const mine = "#my-requests"
+	hides(t, s.page("/mine"), mine)
 	id := s.asks("a <spike>", firstFinding(s))
-	says(t, s.page("/mine"), heading, "/orgs/acme/exception-requests/"+id, "not yet")
+	shows(t, s.page("/mine"), mine, `a[href="/orgs/acme/exception-requests/`+id+`"]`, "[data-say=undecided]")
 	s.as(redoubt.RoleTriager)
 	if a := s.post("/exception-requests/"+id, url.Values{"do": {"refuse"}, "refusal": {"upgrade <soon>"}}); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("refusing: %s", a.Status)
 	}
 	for _, page := range []string{"/mine", "/exception-requests?show=mine"} {
-		says(t, s.page(page), "Refused", "upgrade &lt;soon&gt;")
+		text := s.page(page)
+		shows(t, text, "[data-state=refused]")
+		hides(t, text, "[data-say=undecided]")
+		says(t, text, "upgrade &lt;soon&gt;")
 	}
 	s.viewer.UserID = bobID
-	lacks(t, s.page("/mine"), heading)
+	hides(t, s.page("/mine"), mine)
 }

@@ -2,9 +2,9 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,13 +42,14 @@ func of(names ...string) redoubt.FindingFilter {
 }
 
 // facetCount reads what a facet of a page says of a value.
-func facetCount(t *testing.T, page, label string) string {
+func facetCount(t *testing.T, page, facet, value string) string {
 	t.Helper()
-	m := regexp.MustCompile(`(?s)<span class="mid"><span>` + regexp.QuoteMeta(label) + `</span></span></a>.*?<span class="n">([\d,]+)</span>`).FindStringSubmatch(page)
-	if m == nil {
-		t.Fatalf("no facet has %q", label)
-	}
-	return m[1]
+	return textAt(t, page, fmt.Sprintf("#facet-%s [data-value=%q] .n", facet, value))
+}
+
+// didTo selects the message about a decision that changed n findings.
+func didTo(did string, n int) string {
+	return fmt.Sprintf("[data-say=decided][data-did=%s][data-count='%d']", did, n)
 }
 
 // A whole filter is assigned, counted, taken over and taken back.
@@ -60,10 +61,12 @@ func TestAssignInBulk(t *testing.T) {
 	form.Set("state", "note")
 	form.Set("assignee", "bob")
 	page := s.follow("/triage", form)
-	says(t, page, strconv.Itoa(chosen)+" findings assigned to bob", "Undo", "Bob &lt;Builder&gt;")
-	for label, want := range map[string]int{"Me": 0, "Nobody": all - chosen, "Bob &lt;Builder&gt;": chosen} {
-		if got := facetCount(t, s.page("/findings"), label); got != strconv.Itoa(want) {
-			t.Errorf("%s has %s open findings, want %d", label, got, want)
+	shows(t, page, didTo("assigned", chosen)+` form[action$="/triage/undo"]`)
+	says(t, textAt(t, page, ".done"), "bob")
+	says(t, page, "Bob &lt;Builder&gt;")
+	for name, want := range map[string]int{"ada": 0, redoubt.AssigneeNobody: all - chosen, "bob": chosen} {
+		if got := facetCount(t, s.page("/findings"), "assignees", name); got != strconv.Itoa(want) {
+			t.Errorf("%s has %s open findings, want %d", name, got, want)
 		}
 	}
 	if got := total(t, s.page("/findings?assignees=bob&-repos=acme%2Fgateway")); got != strconv.Itoa(chosen) {
@@ -79,14 +82,22 @@ func TestAssignInBulk(t *testing.T) {
 		take := formOf(s.page("/findings/" + decimal(target.FindingID)))
 		take.Set("state", "note")
 		take.Set("assignee", redoubt.AssigneeMe)
-		says(t, s.follow("/triage", take), "1 finding assigned to ada", "Assigned to Ada Lovelace", "Unassign me")
+		took := s.follow("/triage", take)
+		shows(t, took, didTo("assigned", 1), `button[data-take][value="@nobody"]`)
+		says(t, textAt(t, took, ".done"), "ada")
+		says(t, document(t, took).Find(".history [data-did=assigned]").First().Text(), "Ada Lovelace")
 	}
 	mine := s.page("/mine")
-	says(t, mine, `Assigned to me <span class="total">2</span>`, `Assigned to me <span class="n">2</span>`, "/findings?assignees=ada&amp;", "acme/payments")
+	for _, at := range []string{"h1 .total", `nav a[href$="/mine"] .n`} {
+		if got := textAt(t, mine, at); got != "2" {
+			t.Errorf("%s says %s", at, got)
+		}
+	}
+	says(t, mine, "/findings?assignees=ada&amp;", "acme/payments")
 	if got := total(t, s.page("/findings?assignees=@me")); got != "2" {
 		t.Errorf("mine are %s", got)
 	}
-	says(t, s.follow("/triage/undo", undo), "2 changed meanwhile and were left alone")
+	shows(t, s.follow("/triage/undo", undo), didTo("unassigned", chosen-2)+"[data-left='2']")
 	for name, want := range map[string]int{"ada": 2, "bob": 0, redoubt.AssigneeNobody: s.view().Count(of()) - 2} {
 		if got := s.view().Count(of(name)); got != want {
 			t.Errorf("after the undo %s has %d, want %d", name, got, want)
@@ -104,12 +115,16 @@ func TestAssigneesWhoLeft(t *testing.T) {
 	form := formOf(s.page("/findings/" + id))
 	form.Set("state", "note")
 	form.Set("assignee", "eve")
-	s.follow("/triage", form)
+	enabled := textAt(t, s.follow("/triage", form), ".finding > header .tags")
 	if err := s.store.DisableUser(t.Context(), bob.ID, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
-	page := s.page("/findings/" + id)
-	says(t, page, "Eve (disabled)")
+	own := "/findings/" + id
+	const tag = ".finding > header .tags"
+	page := s.page(own)
+	if now := textAt(t, page, tag); !strings.Contains(now, "Eve") || now == enabled {
+		t.Errorf("of a disabled user the page says the same as before: %s", now)
+	}
 	if strings.Contains(page, `<option value="eve">`) {
 		t.Error("a disabled user is offered")
 	}
@@ -127,11 +142,13 @@ func TestAssigneesWhoLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(t, s.page("/findings?assignees=eve&status=any"), "eve (no user here)")
+	if left := textAt(t, s.page("/findings?assignees=eve&status=any"), "#facet-assignees [data-value=eve] .take"); !strings.Contains(left, "eve") || left == "eve" {
+		t.Errorf("who is no user here any more is called %q", left)
+	}
 	form = formOf(s.previewOf("assignees=eve&status=any"))
 	form.Set("state", "note")
 	form.Set("assignee", redoubt.AssigneeNobody)
-	says(t, s.follow("/triage", form), "1 finding assigned to nobody")
+	shows(t, s.follow("/triage", form), didTo("unassigned", 1))
 }
 
 // A decision with an end says when, is counted by how soon, and comes back.
@@ -149,10 +166,12 @@ func TestIgnoreUntilADay(t *testing.T) {
 		}
 	}
 	form.Set("until", day)
-	says(t, s.follow("/triage", form), strconv.Itoa(chosen)+" findings set to ignored until "+day+" (UTC)")
+	page := s.follow("/triage", form)
+	shows(t, page, didTo("ignored", chosen))
+	says(t, textAt(t, page, ".done"), day)
 	list := s.page("/findings?status=ignored&repos=acme%2Fgateway")
-	says(t, list, "Ignored: Won’t fix now until "+day+` <span title="The decision holds to the end of that day in UTC">(UTC)</span>`)
-	if got := facetCount(t, list, "Within 7 days"); got != strconv.Itoa(chosen) {
+	says(t, document(t, list).Find("[data-row] [data-status=ignored][data-reason=no_time]").First().Text(), day)
+	if got := facetCount(t, list, "ends", "7"); got != strconv.Itoa(chosen) {
 		t.Errorf("%s end within a week, want %d", got, chosen)
 	}
 	if got := total(t, s.page("/findings?status=ignored&ends=7")); got != strconv.Itoa(chosen) {
@@ -162,7 +181,8 @@ func TestIgnoreUntilADay(t *testing.T) {
 	if err != nil || len(ids) != 1 {
 		t.Fatal(err, ids)
 	}
-	says(t, s.page("/findings/"+decimal(ids[0].FindingID)), "Set to ignored, Won’t fix now, until "+day+" (UTC)")
+	own := "/findings/" + decimal(ids[0].FindingID)
+	says(t, textAt(t, s.page(own), ".history [data-did='ignored:no_time']"), day)
 	end, _ := redoubt.EndOfDay(day)
 	s.clock.Advance(end.Sub(s.clock.Now()))
 	err = s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -175,7 +195,8 @@ func TestIgnoreUntilADay(t *testing.T) {
 	if n := s.view().Count(open("acme/gateway")); n != chosen {
 		t.Errorf("%d are open again, want %d", n, chosen)
 	}
-	says(t, s.page("/findings/"+decimal(ids[0].FindingID)), "Set to reopened", "ignored until "+day+" (UTC) is over", "end of a decision")
+	says(t, textAt(t, s.page(own), ".history [data-did=reopened]"), day)
+	shows(t, s.page(own), ".history [data-did=reopened][data-by=system]")
 }
 
 // browserOf opens a browser in which somebody of a role is signed in.
@@ -187,7 +208,13 @@ func (s *site) browserOf(name string, role redoubt.Role) *browser {
 	return s.browse(1440, 900, chromedp.Flag("user-agent", name))
 }
 
-const doneText = `(document.querySelector(".done")?.textContent ?? "")`
+// there is a script that tells whether a page has an element.
+func there(selector string) string { return fmt.Sprintf("!!document.querySelector(%q)", selector) }
+
+// titled is a script that tells whether the preview of a decision is there, about n findings.
+func titled(n int) string {
+	return fmt.Sprintf(`document.querySelector("[data-selected]")?.textContent === "%d"`, n)
+}
 
 // Ada previews a whole filter; Bob decides about three of its findings before she
 // applies, and about two of hers before she takes it back. Nothing of his is
@@ -203,19 +230,19 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	filter := "/findings?repos=acme%2Fpayments&sort=newest"
 	ada.open(filter)
 	ada.do(chromedp.Click(`button[name="all"]`))
-	ada.until(`document.querySelector("h1")?.textContent === "Triage ` + strconv.Itoa(chosen) + ` code findings"`)
+	ada.until(titled(chosen))
 
 	bob.open(filter)
 	ids := read[[]string](bob, `[...document.querySelectorAll("[data-row]")].slice(0, 5).map(r => r.dataset.id)`)
 	his, taken := ids[:3], ids[3:]
 	bob.run(`for (const box of [...document.querySelectorAll('[data-row] input[name="id"]')].slice(0, 3)) box.click()`)
 	bob.do(chromedp.Click(`[data-decide]`))
-	bob.until(`document.querySelector("h1")?.textContent === "Triage 3 code findings"`)
+	bob.until(titled(3))
 	bob.do(chromedp.Click(`.decide input[value="reviewing"]`), chromedp.SetValue(`.decide [data-assignee]`, redoubt.AssigneeMe), chromedp.Click(`.decide button`))
-	bob.until(doneText + `.includes("3 findings set to reviewing")`)
+	bob.until(decided(3, "reviewing"))
 
 	ada.do(chromedp.Click(`.decide input[value="ignored"]`), chromedp.Click(`.decide button`))
-	ada.until(doneText + `.includes("` + strconv.Itoa(chosen-3) + ` findings set to ignored") && ` + doneText + `.includes("3 changed meanwhile and were left alone")`)
+	ada.until(there(didTo("ignored", chosen-3) + "[data-left='3']"))
 	for _, id := range his {
 		if read[int](ada, `document.querySelectorAll('.done a[href$="/findings/`+id+`"]').length`) != 1 {
 			t.Errorf("%s was left alone and is not listed", id)
@@ -232,12 +259,12 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 		bob.open("/findings/" + id)
 		bob.settled()
 		bob.do(chromedp.Click(`.decide button[value="fixing"]`))
-		bob.until(doneText + `.includes("1 finding set to fixing")`)
+		bob.until(decided(1, "fixing"))
 	}
 
 	ada.do(chromedp.Click(`.done button`))
-	ada.until(doneText + `.includes("Undone for ")`)
-	if said := read[string](ada, doneText); !strings.Contains(said, "Undone for "+strconv.Itoa(chosen-5)+" findings — 2 changed meanwhile and were left alone") {
+	ada.until(there("[data-did=undone]"))
+	if said := read[string](ada, `document.querySelector(".done").outerHTML`); document(t, said).Find(didTo("undone", chosen-5)+"[data-left='2']").Length() != 1 {
 		t.Errorf("the undo says %q", said)
 	}
 	fixing := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Projects: []string{"acme/payments"}, Statuses: []redoubt.Status{redoubt.StatusFixing}}
@@ -261,7 +288,7 @@ func TestTakeByKeyboard(t *testing.T) {
 	b.press("j")
 	b.until(panelID)
 	b.press("a")
-	b.until(doneText + `.includes("1 finding assigned to ada") && document.querySelector('nav a[href$="/mine"] .n')?.textContent === "1"`)
+	b.until(decided(1, "assigned") + ` && document.querySelector(".done").textContent.includes("ada") && document.querySelector('nav a[href$="/mine"] .n')?.textContent === "1"`)
 	b.press("j")
 	b.until(panelID)
 	b.do(chromedp.Click(`nav a[href$="/mine"]`))
@@ -269,11 +296,11 @@ func TestTakeByKeyboard(t *testing.T) {
 	b.do(chromedp.Click(`.mine .title`))
 	b.until(panelID + ` && document.querySelector("[data-take]")?.value === "@nobody"`)
 	b.press("a")
-	b.until(doneText + `.includes("1 finding assigned to nobody") && !document.querySelector('nav a[href$="/mine"] .n')`)
+	b.until(decided(1, "unassigned") + ` && !document.querySelector('nav a[href$="/mine"] .n')`)
 	b.open("/findings")
 	b.run(`for (const box of [...document.querySelectorAll('input[name="id"]')].slice(0, 3)) box.click()`)
 	b.press("a")
-	b.until(doneText + `.includes("3 findings assigned to ada")`)
+	b.until(decided(3, "assigned") + ` && document.querySelector(".done").textContent.includes("ada")`)
 }
 
 // A viewer reads everything and is offered no decision; a forged one is refused.

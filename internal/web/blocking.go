@@ -40,7 +40,7 @@ type blockedItem struct {
 	Policy redoubt.Policy // that blocks on it; zero when it is gone
 	Blocks bool           // it would now
 	Since  bool           // it did not when the scan ran
-	Now    string         // why it does not any more
+	Now    message        // why it does not any more
 	Detail *findingDetail // nil beyond the first, and of what is no longer stored
 	Own    string         // its page; empty where none is stored
 	// Unrated: nobody rates the vulnerability, so that medium stands in.
@@ -195,10 +195,10 @@ func order(first bool) int {
 }
 
 // whyPasses says why a finding does not block any more.
-func (k knownFindings) whyPasses(again policy.Rerun, then redoubt.Blocked) string {
+func (k knownFindings) whyPasses(again policy.Rerun, then redoubt.Blocked) message {
 	at, stored := slices.BinarySearchFunc(k.rows, then.FindingID, func(f redoubt.Finding, id int64) int { return cmp.Compare(f.ID, id) })
 	if !stored {
-		return "It is gone: its project or branch was deleted."
+		return message{"gone", "It is gone: its project or branch was deleted."}
 	}
 	f := &k.rows[at]
 	if t := k.lineages[f.LineageID].Triage; t.State == redoubt.TriageIgnored {
@@ -206,20 +206,20 @@ func (k knownFindings) whyPasses(again policy.Rerun, then redoubt.Blocked) strin
 		if t.Reason.String() != "" {
 			text += ": " + reasonWord(t.Reason.String())
 		}
-		return text + "."
+		return message{"ignored", text + "."}
 	}
 	judged, looked := again.Judged[then.FindingID]
 	switch {
 	case looked && judged.Known:
-		return "The primary branch has it by now, and the policy blocks only what is new there."
+		return message{"known", "The primary branch has it by now, and the policy blocks only what is new there."}
 	case again.Policy.Excluded(f.IssueType, f.Path):
-		return "Its path is excluded by now."
+		return message{"excluded", "Its path is excluded by now."}
 	case then.Condition == "" && again.Policy.Stance(f.RuleName).Mode != redoubt.ModeBlock:
-		return "No policy that is for this branch has its rule in mode block any more."
+		return message{"mode", "No policy that is for this branch has its rule in mode block any more."}
 	case f.State != redoubt.Unresolved && f.Source == redoubt.SourceAdvisories:
-		return "The advisories no longer say so."
+		return message{"advisories", "The advisories no longer say so."}
 	}
-	return "No condition of a policy holds for it any more."
+	return message{"condition", "No condition of a policy holds for it any more."}
 }
 
 // fillBlocked gathers what there is to see of the findings.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -84,6 +85,12 @@ func (s *site) setMode(rule string, mode redoubt.PolicyMode) {
 	}
 }
 
+// blocks is the heading of a build on which n findings block, and together the form to decide
+// about all of them.
+func blocks(n int) string { return fmt.Sprintf("h1[data-say=blocks][data-left='%d']", n) }
+
+const together = `form[action$="/triage/preview"]`
+
 // The page about what blocks says what the gate would: as rules, people and the
 // primary branch change, without another scan.
 func TestWhatBlocks(t *testing.T) {
@@ -93,13 +100,17 @@ func TestWhatBlocks(t *testing.T) {
 	s.setMode("one", redoubt.ModeBlock)
 	s.setMode("two", redoubt.ModeBlock)
 	page := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one", "two", "three")).ScanID) + "/blocking"
-	if text := s.page(page); !strings.Contains(text, "is not blocked") {
+	if text := s.page(page); document(t, text).Find("[data-say=not-blocked]").Length() == 0 {
 		// exactly the latest upload again is the scan that there was
-		says(t, text, "2 findings block this build")
+		shows(t, text, blocks(2))
 	}
 	s.as(redoubt.RoleAdmin)
 	text := looks.ReplaceAllString(s.page(page), "$1")
-	says(t, text, "2 findings block this build", "A re-run of this commit would fail on these 2", "src/one.go:1", "do_one()", "has this rule in mode block", "Triage all 2 together")
+	shows(t, text, blocks(2), "[data-verdict=block]", "[data-by=rule]")
+	says(t, text, "src/one.go:1", "do_one()")
+	if n := document(t, text).Find(together + " [name=id]").Length(); n != 2 {
+		t.Errorf("%d are offered to be decided about together", n)
+	}
 	if strings.Contains(text, "src/three.go") {
 		t.Error("what does not block is on the page")
 	}
@@ -110,7 +121,9 @@ func TestWhatBlocks(t *testing.T) {
 	// Another rule blocks by now, one does no more.
 	s.setMode("two", redoubt.ModeMonitor)
 	s.setMode("three", redoubt.ModeBlock)
-	says(t, s.page(page), "2 findings block this build", "No policy that is for this branch has its rule in mode block any more.", "Blocks since", "src/three.go:3")
+	text = s.page(page)
+	shows(t, text, blocks(2), "[data-say=passes]", "[data-say=mode]", "[data-say=blocks-since]")
+	says(t, text, "src/three.go:3")
 
 	// Decided about together, from the page and back to it.
 	form := url.Values{"pick": {"1"}, "type": {"sast"}, "back": {"/orgs/acme" + page}}
@@ -126,7 +139,12 @@ func TestWhatBlocks(t *testing.T) {
 	if to := done.Header.Get("Location"); !strings.HasPrefix(to, "/orgs/acme"+page+"?done=") {
 		t.Fatalf("the decision leads to %q: %s\n%s", to, done.text, preview.text)
 	}
-	says(t, s.page(page), "Nothing blocks any more", "A re-run will pass.", "Ignored by ada: Acceptable risk.")
+	text = s.page(page)
+	shows(t, text, "[data-say=nothing-blocks]", "[data-verdict=pass][data-say=rerun-passes]")
+	for _, why := range document(t, text).Find(".blocked dd[data-say=ignored]").EachIter() {
+		says(t, why.Text(), "ada", reasonWord("acceptable_risk"))
+	}
+	shows(t, text, ".blocked dd[data-say=ignored]")
 
 	s.as(redoubt.RoleViewer)
 	if text := s.page(page); strings.Contains(text, "<textarea") {
@@ -142,18 +160,19 @@ func TestABlockedBuildTellsAViewerWhomToAsk(t *testing.T) {
 	s.setMode("one", redoubt.ModeBlock)
 	s.setMode("two", redoubt.ModeBlock)
 	page := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
-	const ask, role, decide = "Fix the code and push, or ask for an exception.", "Your role may look, not decide: fix it, or ask for an exception.", "or decide here and start the build again"
+	const ask, role, decide = "[data-say=fix-or-ask]", "[data-say=may-look-and-ask]", "[data-say=fix-or-decide]"
+	const forms, states = `form[action^="/orgs/acme/triage"]`, "[name=state]"
 	for _, c := range []struct {
-		role        redoubt.Role
-		says, lacks []string
+		role         redoubt.Role
+		shows, hides []string
 	}{
-		{redoubt.RoleViewer, []string{ask, role}, []string{decide, "Triage all", `name="state"`, `action="/orgs/acme/triage`}},
-		{redoubt.RoleTriager, []string{decide, "Triage all 2 together", `name="state"`}, []string{ask, role}},
+		{redoubt.RoleViewer, []string{ask, role}, []string{decide, together, states, forms}},
+		{redoubt.RoleTriager, []string{decide, together, states, forms}, []string{ask, role}},
 	} {
 		s.as(c.role)
 		text := s.page(page)
-		says(t, text, append(c.says, "2 findings block this build")...)
-		lacks(t, text, c.lacks...)
+		shows(t, text, append(c.shows, blocks(2))...)
+		hides(t, text, c.hides...)
 	}
 }
 
@@ -171,15 +190,14 @@ func TestWhatBlocksAScanThatIsRecordedOnly(t *testing.T) {
 		t.Fatalf("the commit that came back is %v", sum.Outcome)
 	}
 	page := "/scans/" + decimal(sum.ScanID) + "/blocking"
-	says(t, s.page(page), "2 findings block this build", "A re-run of this commit would fail on these 2", "src/one.go:1")
+	shows(t, s.page(page), blocks(2), "[data-verdict=block]")
+	says(t, s.page(page), "src/one.go:1")
 	s.setMode("one", redoubt.ModeMonitor)
-	says(t, s.page(page), "1 finding blocks this build", "No policy that is for this branch has its rule in mode block any more.")
+	shows(t, s.page(page), blocks(1), "dd[data-say=mode]")
 	s.setMode("two", redoubt.ModeMonitor)
 	text := s.page(page)
-	says(t, text, "Nothing blocks any more", "What it failed on passes by now.", "Nothing is kept of what else this scan found")
-	if strings.Contains(text, "A re-run will pass") {
-		t.Error("the page promises what nothing is known of")
-	}
+	shows(t, text, "[data-say=nothing-blocks]", "[data-verdict=pass][data-say=failed-on-passes]")
+	hides(t, text, "[data-say=rerun-passes]") // nothing is known of the rest
 }
 
 // What passes by now says why, however many there are of it, and what is gone too.
@@ -197,16 +215,16 @@ func TestWhyManyPass(t *testing.T) {
 	again := branchReport(s, "topic", true, rules...)
 	again.Commit = "again"
 	page := "/scans/" + decimal(s.build(again).ScanID) + "/blocking"
-	says(t, s.page(page), decimal(int64(len(rules)))+" findings block this build")
+	shows(t, s.page(page), blocks(len(rules)))
 	for _, name := range rules[1:] {
 		s.setMode(name, redoubt.ModeMonitor)
 	}
 	text := s.page(page)
-	says(t, text, "1 finding blocks this build")
-	if n := strings.Count(text, "has its rule in mode block any more."); n != len(rules)-1 {
+	shows(t, text, blocks(1))
+	if n := document(t, text).Find("dd[data-say=mode]").Length(); n != len(rules)-1 {
 		t.Errorf("%d of %d say why they pass", n, len(rules)-1)
 	}
-	if got := (knownFindings{}).whyPasses(policy.Rerun{}, redoubt.Blocked{FindingID: 7}); !strings.Contains(got, "It is gone") {
+	if got := (knownFindings{}).whyPasses(policy.Rerun{}, redoubt.Blocked{FindingID: 7}); got.Code != "gone" {
 		t.Errorf("what is not stored any more: %q", got)
 	}
 	both := knownFindings{rows: []redoubt.Finding{{ID: 1, Source: "semgrep"}, {ID: 2, Source: redoubt.SourceAdvisories}}}
@@ -219,7 +237,7 @@ func TestWhyManyPass(t *testing.T) {
 func TestWhatDoesNotBlock(t *testing.T) {
 	s := newSite(t)
 	passed := s.build(branchReport(s, "main", true, "old"))
-	says(t, s.page("/scans/"+decimal(passed.ScanID)+"/blocking"), "This build is not blocked", "The policies let it pass")
+	shows(t, s.page("/scans/"+decimal(passed.ScanID)+"/blocking"), "[data-say=not-blocked]", "[data-say=policies-pass]")
 	var running int64
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
 		running, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: passed.ProjectID, Ref: "refs/heads/main", Source: "semgrep", StartedAt: tx.Now(), Status: redoubt.ScanRunning, TotalTime: -1})
@@ -228,7 +246,7 @@ func TestWhatDoesNotBlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(t, s.page("/scans/"+decimal(running)+"/blocking"), "It has not ended yet")
+	shows(t, s.page("/scans/"+decimal(running)+"/blocking"), "[data-say=not-ended]")
 	if a := s.get("/scans/999999/blocking"); a.StatusCode != http.StatusNotFound {
 		t.Errorf("a scan that is not there answers %s", a.Status)
 	}
@@ -255,7 +273,7 @@ func TestWhatBlocksIsAccessible(t *testing.T) {
 	u.Commit = "again"
 	page := "/scans/" + decimal(s.build(u).ScanID) + "/blocking"
 	s.setMode("two", redoubt.ModeMonitor)
-	says(t, s.page(page), "1 finding blocks this build", "Passes now")
+	shows(t, s.page(page), blocks(1), "[data-say=passes]")
 	b := s.browse(390, 844)
 	for _, page := range []string{page, strings.TrimSuffix(page, "/blocking") + "?show=reported"} {
 		b.open(page)

@@ -24,14 +24,19 @@ type codeHosts struct {
 	hook func(ctx context.Context, id, repositoryID int64) error // makes webhooks; nil: the host refuses
 }
 
-const hostSecret = "t0ken-of-the-host"
+// What the host takes, and what it says where it refuses.
+const (
+	hostSecret = "t0ken-of-the-host"
+	refused    = "the host does not take the credential (401)"
+	noHooks    = "acme/new: the account may not make webhooks"
+)
 
 func (h *codeHosts) AskToAdd(_ context.Context, c redoubt.Connection, credential redoubt.HostCredential) (edge.KeepConnection, error) {
 	if err := redoubt.CheckConnection(c); err != nil {
 		return nil, err
 	}
 	if credential.Secret != hostSecret {
-		return nil, redoubt.Invalid("base_url", "the host does not take the credential (401)")
+		return nil, redoubt.Invalid("base_url", refused)
 	}
 	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
 		made, err := tx.AddConnection(ctx, c, func(int64) (store.Sealed, error) { return store.Sealed{Credential: []byte("sealed")}, nil })
@@ -60,7 +65,7 @@ func (h *codeHosts) AskAgain(_ context.Context, _, id int64) (keep edge.KeepConn
 
 func (h *codeHosts) AskToChange(_ context.Context, _, id int64, change redoubt.ConnectionChange) (edge.KeepConnection, error) {
 	if change.Credential != nil && change.Credential.Secret != hostSecret {
-		return nil, redoubt.Invalid("base_url", "the host does not take the credential (401)")
+		return nil, redoubt.Invalid("base_url", refused)
 	}
 	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
 		c, err := tx.Connection(ctx, id)
@@ -81,7 +86,7 @@ func (h *codeHosts) Hook(ctx context.Context, _ int64, _ redoubt.Actor, id, repo
 	if h.hook != nil {
 		return 1, nil, h.hook(ctx, id, repositoryID)
 	}
-	return 0, errors.New("acme/new: the account may not make webhooks"), nil
+	return 0, errors.New(noHooks), nil
 }
 
 func (h *codeHosts) HooksAt() string {
@@ -91,6 +96,12 @@ func (h *codeHosts) HooksAt() string {
 	return "https://redoubt.example"
 }
 
+// works selects the state of a connection that does, and makeHooks the form to make webhooks.
+const works, makeHooks = "[data-state=works]", "#make-hooks"
+
+// followed selects the number of repositories of two that are followed.
+func followed(n int) string { return fmt.Sprintf("[data-followed='%d'][data-seen='2']", n) }
+
 // TestAConnectionFromItsFormToItsEnd: the host is asked before anything is kept, no page
 // shows the credential, and what is chosen becomes a project.
 func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
@@ -98,14 +109,17 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 	s.as(redoubt.RoleAdmin)
 	form := url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {"wrong-secret"}, "follow": {"acme/*"}}
 	a := s.post(connectionsPath, form)
-	says(t, a.text, "does not take the credential (401)", `value="ours"`, `value="https://git.example"`, "acme/*", "No code host is connected yet")
+	shows(t, a.text, "[data-say=no-connections]")
+	says(t, textAt(t, a.text, "[role=alert]"), refused)
+	says(t, a.text, `value="ours"`, `value="https://git.example"`, "acme/*")
 	lacks(t, a.text, "wrong-secret")
 	if a.StatusCode != http.StatusBadRequest {
 		t.Errorf("%s", a.Status)
 	}
 	form.Set("secret", " "+hostSecret+"\n")
 	page := s.follow(connectionsPath, form)
-	says(t, page, "The host answered, and is connected", "Works", "Gitea or Forgejo at https://git.example", "acme/new", "other/x", "not followed", "1 of 2 followed", "private")
+	shows(t, page, "[data-say=connected]", works, "[data-kind=gitea]", "[data-say=not-followed]", "[data-private]", followed(1))
+	says(t, page, "https://git.example", "acme/new", "other/x")
 	lacks(t, page, hostSecret)
 	if a := s.post(connectionsPath, form); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("of the same name: %s", a.Status)
@@ -114,16 +128,27 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 	if a := s.post(at+"/repositories", url.Values{"do": {"followed"}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("nothing was chosen: %s", a.Status)
 	}
-	says(t, s.follow(at+"/repositories", url.Values{"do": {"followed"}, "name": {"other/x"}}), "2 of 2 followed", "What was chosen is followed.")
-	says(t, s.follow(at+"/repositories", url.Values{"do": {"left"}, "name": {"acme/new"}}), "1 of 2 followed", "!acme/new")
+	shows(t, s.follow(at+"/repositories", url.Values{"do": {"followed"}, "name": {"other/x"}}), followed(2), "[data-say=followed]")
+	page = s.follow(at+"/repositories", url.Values{"do": {"left"}, "name": {"acme/new"}})
+	shows(t, page, followed(1))
+	says(t, page, "!acme/new")
 	s.codeHosts.refuses = errors.New("the host says 401: the token was revoked")
-	says(t, s.follow(at+"/test", url.Values{}), "Fails", "the token was revoked")
-	says(t, s.page(connectionsPath), "Fails", "the token was revoked")
+	for _, page := range []string{s.follow(at+"/test", url.Values{}), s.page(connectionsPath)} {
+		shows(t, page, "[data-state=fails]")
+		hides(t, page, works)
+		says(t, page, "the token was revoked")
+	}
 	s.codeHosts.refuses = nil
-	says(t, s.follow(at+"/test", url.Values{}), "Works", "redoubt-bot")
-	says(t, s.follow(at, url.Values{"name": {"theirs"}, "follow": {"**"}}), "Saved.", "<h1>theirs")
+	page = s.follow(at+"/test", url.Values{})
+	shows(t, page, works)
+	says(t, page, "redoubt-bot")
+	page = s.follow(at, url.Values{"name": {"theirs"}, "follow": {"**"}})
+	shows(t, page, "[data-say=connection-saved]")
+	says(t, textAt(t, page, "h1"), "theirs")
 	people := s.post(at, url.Values{"name": {"theirs"}, "replies": {"linked"}, "people": {"octocat = nobody-here"}})
-	says(t, people.text, "is no user of this deployment", "octocat = nobody-here")
+	shows(t, people.text, "[role=alert]")
+	says(t, textAt(t, people.text, "[role=alert]"), "nobody-here")
+	says(t, people.text, "octocat = nobody-here")
 	for _, bad := range []string{"octocat", "octo cat = ada", " = ada", "octocat = ADA!"} {
 		if a := s.post(at, url.Values{"name": {"theirs"}, "replies": {"linked"}, "people": {bad}}); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("people %q: %s", bad, a.Status)
@@ -139,9 +164,9 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(t, s.follow(at, url.Values{"name": {"theirs"}, "replies": {"collaborators"}, "people": {"OctoCat = linked-ada"}}), "octocat = linked-ada", `<option value="collaborators" selected>`)
-	says(t, s.post(at, url.Values{"name": {"theirs"}, "secret": {"wrong-secret"}}).text, "does not take the credential")
-	says(t, s.post(at+"/hooks", url.Values{}).text, "may not make webhooks")
-	says(t, s.follow(at+"/remove", url.Values{}), "The connection is forgotten", "No code host is connected yet")
+	says(t, textAt(t, s.post(at, url.Values{"name": {"theirs"}, "secret": {"wrong-secret"}}).text, "[role=alert]"), refused)
+	says(t, textAt(t, s.post(at+"/hooks", url.Values{}).text, "[role=alert]"), noHooks)
+	shows(t, s.follow(at+"/remove", url.Values{}), "[data-say=disconnected]", "[data-say=no-connections]")
 	says(t, s.page("/projects"), "other/x")
 	s.as(redoubt.RoleTriager)
 	if a := s.get(connectionsPath); a.StatusCode != http.StatusForbidden {
@@ -164,7 +189,8 @@ func TestEachKindOfHostHasItsOwnName(t *testing.T) {
 		}
 		named[label] = kind
 	}
-	says(t, page, "Jira Cloud", "API token", "connection add --app")
+	shows(t, page, "option[value=jira]", "#secret")
+	says(t, page, "connection add --app")
 }
 
 // TestAConnectionOffersWebhooksWhereItsHostHasThem, and where the server knows its address; else
@@ -178,7 +204,7 @@ func TestAConnectionOffersWebhooksWhereItsHostHasThem(t *testing.T) {
 				s.codeHosts.unreachable = unreachable
 				page := s.follow(connectionsPath, url.Values{"name": {"ours"}, "kind": {kind.String()}, "base_url": {"https://git.example"}, "secret": {hostSecret}})
 				has := kind != redoubt.HostGit && kind != redoubt.HostJira
-				if offered := strings.Contains(page, "Make webhooks"); offered != (has && !unreachable) {
+				if offered := document(t, page).Find(makeHooks).Length() > 0; offered != (has && !unreachable) {
 					t.Errorf("webhooks are offered: %v", offered)
 				}
 				if named := strings.Contains(page, "<code>--public-url</code>"); named != (has && unreachable) {
@@ -214,7 +240,8 @@ func TestRunnersPage(t *testing.T) {
 	s.crew()
 	p := s.connect()
 	s.as(redoubt.RoleAdmin)
-	says(t, s.page(runnersPath), "No runner has asked for work yet", "redoubt serve --runner")
+	shows(t, s.page(runnersPath), "[data-say=no-runners]")
+	says(t, s.page(runnersPath), "redoubt serve --runner")
 	a := s.post(runnersPath, url.Values{})
 	if a.StatusCode != http.StatusSeeOther || len(a.Cookies()) != 1 {
 		t.Fatalf("%s %v", a.Status, a.Cookies())
@@ -237,8 +264,11 @@ func TestRunnersPage(t *testing.T) {
 	})
 	s.follow(fmt.Sprint("/projects/", p.ID, "/scan"), url.Values{})
 	run := s.work("x\n")
-	says(t, s.page(runnersPath), "build-7", "bubblewrap", fmt.Sprint("Run ", run.ID))
-	says(t, s.follow(runnersPath+"/"+decimal(run.RunnerID)+"/revoke", url.Values{}), "The runner is revoked", "No runner has asked for work yet")
+	page := s.page(runnersPath)
+	says(t, page, "build-7", "bubblewrap")
+	shows(t, page, fmt.Sprintf(`a[href$="/runs/%d"]`, run.ID))
+	hides(t, page, "[data-say=no-runners]")
+	shows(t, s.follow(runnersPath+"/"+decimal(run.RunnerID)+"/revoke", url.Values{}), "[data-say=runner-revoked]", "[data-say=no-runners]")
 }
 
 // TestASilentWebhookIsSaid on the connection's page and in the list, with what it did not tell.
@@ -277,9 +307,11 @@ func TestASilentWebhookIsSaid(t *testing.T) {
 	const broken, recreate = `data-webhook="broken"`, `<button form="recreate" name="repository" value="`
 	lacks(t, s.page(at), broken, recreate)
 	s.clock.Advance(6 * time.Minute)
-	const said = "no webhook told of the push of 1111 to &lt;trunk&gt;, found by polling"
-	says(t, s.page(at), broken, recreate, `<form id="recreate" method="post" action="/orgs/`+s.org.Slug+at+`/hooks">`, "acme/new: "+said)
-	says(t, s.page(connectionsPath), "acme/new: "+said)
+	says(t, s.page(at), broken, recreate, `<form id="recreate" method="post" action="/orgs/`+s.org.Slug+at+`/hooks">`)
+	for _, page := range []string{s.page(at), s.page(connectionsPath)} {
+		says(t, textAt(t, page, "[data-say=webhook-silent]"), "acme/new", "the push of 1111 to <trunk>")
+		says(t, page, "the push of 1111 to &lt;trunk&gt;")
+	}
 
 	s.codeHosts.unreachable = true
 	unreachable := s.page(at)
@@ -305,9 +337,10 @@ func TestASilentWebhookIsSaid(t *testing.T) {
 	}
 	lacks(t, s.follow(at+"/hooks", url.Values{"repository": {id}}), broken, recreate)
 
-	lacks(t, s.page(at), "not this server")
+	hides(t, s.page(at), "[data-say=told-elsewhere]")
 	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {
 		return tx.SetRepositoryHook(ctx, r.ID, "41", "https://other.example/api/webhooks/1/1")
 	})
-	says(t, s.page(at), "tell https://other.example/api/webhooks/1/1, and not this server, which is https://redoubt.example", "Make webhooks")
+	shows(t, s.page(at), makeHooks)
+	says(t, textAt(t, s.page(at), "[data-say=told-elsewhere]"), "https://other.example/api/webhooks/1/1", "https://redoubt.example")
 }

@@ -198,7 +198,9 @@ func TestBlockingPageShowsPendingRequests(t *testing.T) {
 	s.as(redoubt.RoleViewer)
 	text := s.page(page)
 	says(t, text, link(first), link(second))
-	lacks(t, text, "data-ask>", "ask for an exception")
+	lacks(t, text, "data-ask>")
+	hides(t, text, "[data-say=fix-or-ask]", "[data-say=may-look-and-ask]")
+	shows(t, text, "[data-say=fix-or-wait]", "[data-say=may-look]")
 	s.as(redoubt.RoleTriager)
 	s.post("/exception-requests/"+first, url.Values{"do": {"refuse"}, "refusal": {"no"}})
 	if text := s.page(page); strings.Contains(text, link(first)) || !strings.Contains(text, link(second)) {

@@ -40,16 +40,18 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 		t.Error("who may triage is offered to ask")
 	}
 	s.as(redoubt.RoleViewer)
-	says(t, s.page("/findings/"+finding), "data-ask>", "Ask for an exception…", `name="id" value="`+finding+`"`)
+	shows(t, s.page("/findings/"+finding), `[data-ask] form[action$="/exception-requests"] [name=id][value="`+finding+`"]`)
 	id := s.asks("<b>only</b> our tests", finding)
 	one := s.page("/exception-requests/" + id + "?done=asked")
-	says(t, one, "You asked for an exception", "&lt;b&gt;only&lt;/b&gt; our tests", "2999-01-31", "Won’t fix now", "Withdraw the request", "/orgs/acme/findings/"+finding)
+	shows(t, one, "[data-say=asked]", "[data-reason=no_time]", `form[action$="/withdraw"]`)
+	says(t, one, "&lt;b&gt;only&lt;/b&gt; our tests", "2999-01-31", "/orgs/acme/findings/"+finding)
 	checkInline(t, one)
 	if strings.Contains(one, `value="approve"`) || s.waits() != "" {
 		t.Error("a viewer is asked to decide")
 	}
 	panel := s.page("/findings/" + finding)
-	says(t, panel, "data-asked>", "Exception asked for, until 2999-01-31 (UTC)", "request "+id)
+	shows(t, panel, `[data-asked] a[href$="/exception-requests/`+id+`"]`, `.history [data-did=asked] a[href$="/exception-requests/`+id+`"]`)
+	says(t, textAt(t, panel, ".history [data-did=asked]"), "2999-01-31")
 	if strings.Contains(panel, "data-ask>") {
 		t.Error("what was asked already may be asked again")
 	}
@@ -57,7 +59,8 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 	if again.StatusCode != http.StatusConflict {
 		t.Errorf("asked twice: %s", again.Status)
 	}
-	says(t, again.text, "request "+id+" asks for an exception for finding "+finding+" already", "kept &lt;typed&gt;")
+	says(t, textAt(t, again.text, "[role=alert]"), id, finding)
+	says(t, again.text, "kept &lt;typed&gt;")
 	for _, form := range []url.Values{{"id": {finding}, "reason": {" "}}, {"id": {finding}, "reason": {"x"}, "until": {"soon"}}, {"id": {"x"}, "reason": {"x"}}, {"reason": {"x"}}} {
 		if a := s.post("/exception-requests", form); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%v: %s", form, a.Status)
@@ -70,14 +73,14 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 	}
 	says(t, s.page("/exception-requests"), "&lt;b&gt;only&lt;/b&gt; our tests", "/orgs/acme/exception-requests/"+id)
 	says(t, s.page("/exception-requests/"+id), `name="until" value="2999-01-31"`, `value="approve"`, `value="refuse"`)
-	for want, form := range map[string]url.Values{
-		"say why":              {"do": {"refuse"}, "refusal": {" "}},
-		"is over already":      {"do": {"approve"}, "until": {"2001-01-31"}},
-		"and not both":         {"do": {"approve"}, "until": {"2999-01-31"}, "forever": {"1"}},
-		"approve or refuse it": {},
+	for what, form := range map[string]url.Values{
+		"no reason":          {"do": {"refuse"}, "refusal": {" "}},
+		"a day that is over": {"do": {"approve"}, "until": {"2001-01-31"}},
+		"a day and no end":   {"do": {"approve"}, "until": {"2999-01-31"}, "forever": {"1"}},
+		"neither":            {},
 	} {
-		if a := s.post("/exception-requests/"+id, form); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, want) {
-			t.Errorf("%v: %s %s", form, a.Status, a.text)
+		if a := s.post("/exception-requests/"+id, form); a.StatusCode != http.StatusBadRequest || document(t, a.text).Find("[role=alert]").Length() != 1 {
+			t.Errorf("%s: %s %s", what, a.Status, a.text)
 		}
 	}
 	a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"until the upgrade"}})
@@ -87,13 +90,17 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 	if a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}}); a.StatusCode != http.StatusConflict {
 		t.Errorf("approved twice: %s", a.Status)
 	}
-	says(t, s.page("/exception-requests/"+id+"?done=approved"), "Approved.", "2999-06-30", "until the upgrade")
-	says(t, s.page("/findings/"+finding), "Exception request approved, until 2999-06-30 (UTC)", "Set to ignored", "until the upgrade")
+	shows(t, s.page("/exception-requests/"+id+"?done=approved"), "[data-say=approved]")
+	says(t, s.page("/exception-requests/"+id+"?done=approved"), "2999-06-30", "until the upgrade")
+	panel = s.page("/findings/" + finding)
+	shows(t, panel, ".history [data-did^=ignored]")
+	says(t, textAt(t, panel, ".history [data-did=request-approved]"), "2999-06-30", "until the upgrade")
 	if got := s.waits(); got != "" {
 		t.Errorf("%q wait in the navigation", got)
 	}
-	says(t, s.page("/exception-requests"), "No requests here")
-	says(t, s.page("/exception-requests?show=all"), "/orgs/acme/exception-requests/"+id, "Approved")
+	shows(t, s.page("/exception-requests"), "[data-say=no-requests]")
+	shows(t, s.page("/exception-requests?show=all"), `td a[href="/orgs/acme/exception-requests/`+id+`"]`, "[data-state=approved]")
+	hides(t, s.page("/exception-requests?show=all"), "[data-say=no-requests]")
 	if got := s.audited("exception_request."); strings.Join(got, " ") != "exception_request.create by user:ada exception_request.approve by user:ada" {
 		t.Errorf("in the audit log: %q", got)
 	}
@@ -108,7 +115,8 @@ func TestUndoingAnApproval(t *testing.T) {
 	s.as(redoubt.RoleTriager)
 	a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"oh"}})
 	page := strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")
-	says(t, s.page(page), "Approved.", `action="/orgs/acme/triage/undo"`)
+	shows(t, s.page(page), "[data-say=approved]", `form[action="/orgs/acme/triage/undo"]`)
+	says(t, s.page(page), "2999-06-30", ">oh<")
 	token := regexp.MustCompile(`name="decision" value="([^"]*)"`).FindStringSubmatch(s.page(page))
 	ada := s.viewer
 	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: redoubt.RoleTriager, Deployment: s.org}
@@ -121,7 +129,7 @@ func TestUndoingAnApproval(t *testing.T) {
 		t.Fatalf("undoing: %s %s", a.Status, a.text)
 	}
 	says(t, s.page("/exception-requests/"+id), `value="approve"`, `value="refuse"`)
-	lacks(t, s.page("/exception-requests/"+id), "2999-06-30", "oh")
+	lacks(t, s.page("/exception-requests/"+id), "2999-06-30", ">oh<")
 	if got := s.waits(); got != "1" {
 		t.Errorf("%q wait in the navigation", got)
 	}
@@ -144,7 +152,7 @@ func TestAskingFromTheBlockingPage(t *testing.T) {
 	}
 	s.as(redoubt.RoleViewer)
 	text := s.page(page)
-	says(t, text, "ask for an exception for all 2 together")
+	shows(t, text, "[data-ask] summary[data-count='2']")
 	_, form, _ := strings.Cut(text, "data-ask>")
 	form, _, _ = strings.Cut(form, "</details>")
 	var ids []string
@@ -158,10 +166,10 @@ func TestAskingFromTheBlockingPage(t *testing.T) {
 	if strings.Contains(s.page(page), "data-ask>") {
 		t.Error("what was asked already may be asked again")
 	}
-	says(t, s.page("/exception-requests?show=mine"), "and 1 more")
+	shows(t, s.page("/exception-requests?show=mine"), "[data-more='1']")
 	s.as(redoubt.RoleTriager)
 	if a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-01-31"}}); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("approving: %s %s", a.Status, a.text)
 	}
-	says(t, s.page(page), "A re-run will pass")
+	shows(t, s.page(page), "[data-say=rerun-passes]")
 }

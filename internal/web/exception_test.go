@@ -32,35 +32,41 @@ func commonRule(s *site) string {
 // and removed, without a script.
 func TestExceptionsOnThePages(t *testing.T) {
 	s := demoSite(t)
-	says(t, s.page("/exceptions"), "Nothing is accepted", "redoubt exception add")
+	const none = "[data-say=no-exceptions]"
+	shows(t, s.page("/exceptions"), none)
+	says(t, s.page("/exceptions"), "redoubt exception add")
 	rule := commonRule(s)
 	filled := s.page("/exceptions?target=" + url.QueryEscape(rule) + "&projects=acme%2Fx")
 	says(t, filled, `value="`+rule+`"`, ">acme/x</textarea>")
 	form := url.Values{"target": {rule}, "reason": {"<b>tests</b> only"}, "until": {"2999-01-31"}, "triage_reason": {"no_time"}}
 	seen := s.post("/exceptions", form)
-	m := regexp.MustCompile(`triage of <b>(\d+)</b>`).FindStringSubmatch(seen.text)
+	m := regexp.MustCompile(`<p data-count="(\d+)" data-until="2999-01-31" data-everywhere>`).FindStringSubmatch(seen.text)
 	if seen.StatusCode != http.StatusOK || m == nil || m[1] == "0" {
 		t.Fatalf("the preview: %s %s", seen.Status, seen.text)
 	}
-	says(t, seen.text, "in all projects until 2999-01-31", `name="seen" value="1"`, "&lt;b&gt;tests&lt;/b&gt; only")
-	says(t, s.page("/exceptions"), "Nothing is accepted") // nothing is changed yet
+	says(t, textAt(t, seen.text, "[data-everywhere]"), "2999-01-31", m[1])
+	says(t, seen.text, `name="seen" value="1"`, "&lt;b&gt;tests&lt;/b&gt; only")
+	shows(t, s.page("/exceptions"), none) // nothing is changed yet
 	form.Set("seen", "1")
 	if a := s.post("/exceptions", form); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/orgs/acme/exceptions?made=1" {
 		t.Fatalf("%s %s", a.Status, a.text)
 	}
 	list := s.page("/exceptions?made=1")
-	says(t, list, "The exception is active", "2999-01-31", "&lt;b&gt;tests&lt;/b&gt; only", `>`+m[1]+`<span class="hidden-text"> findings that`)
+	shows(t, list, "[data-say=exception-made]")
+	hides(t, list, none)
+	says(t, list, "2999-01-31", "&lt;b&gt;tests&lt;/b&gt; only", `>`+m[1]+`<span class="hidden-text">`)
 	checkInline(t, list)
 	id := first(s, "/exceptions", "/exceptions/")
 	one := s.page("/exceptions/" + id)
-	says(t, one, m[1]+" ignored", "<b>"+m[1]+"</b>", "Remove the exception", "Won’t fix now")
+	shows(t, one, "h2[data-count='"+m[1]+"']", "[data-reason=no_time]", `form[action$="/remove"]`)
+	says(t, one, "<b>"+m[1]+"</b>")
 	if rows := strings.Count(one, `<a href="/orgs/acme/findings/`); decimal(int64(rows)) != m[1] {
 		t.Errorf("the number %s opens %d rows", m[1], rows)
 	}
 	if a := s.post("/exceptions/"+id+"/remove", nil); a.StatusCode != http.StatusSeeOther {
 		t.Errorf("%s %s", a.Status, a.text)
 	}
-	says(t, s.page("/exceptions?removed=1"), "The exception was removed", "Nothing is accepted")
+	shows(t, s.page("/exceptions?removed=1"), "[data-say=exception-removed]", none)
 	if a := s.post("/exceptions/"+id+"/remove", nil); a.StatusCode != http.StatusNotFound {
 		t.Errorf("removed twice: %s", a.Status)
 	}
@@ -99,24 +105,21 @@ func TestPathsAsGlobs(t *testing.T) {
 
 func TestExceptionFormsThatWillNotDo(t *testing.T) {
 	s := newSite(t)
-	for want, edit := range map[string]url.Values{
-		"<b>until</b>: say a last day": {"until": {""}},
-		"is no day":                    {"until": {"soon"}},
-		"is over already":              {"until": {"2001-01-01"}},
-		"<b>target</b>":                {"target": {"a b"}},
-		"<b>reason</b>: say why":       {"reason": {" "}},
-		"<b>paths</b>":                 {"paths": {"!x"}},
-		"<b>triage reason</b>":         {"triage_reason": {"bored"}},
+	for _, edit := range []url.Values{
+		{"until": {""}}, {"until": {"soon"}}, {"until": {"2001-01-01"}}, {"target": {"a b"}}, {"reason": {" "}}, {"paths": {"!x"}}, {"triage_reason": {"bored"}},
 	} {
 		form := url.Values{"target": {"rule-1"}, "reason": {"kept"}, "until": {"2999-01-31"}, "seen": {"1"}}
 		maps.Copy(form, edit)
 		a := s.post("/exceptions", form)
-		if a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, want) || edit["target"] == nil && !strings.Contains(a.text, `value="rule-1"`) {
-			t.Errorf("%s: %s %s", want, a.Status, a.text)
+		if a.StatusCode != http.StatusBadRequest || edit["target"] == nil && !strings.Contains(a.text, `value="rule-1"`) {
+			t.Errorf("%v: %s %s", edit, a.Status, a.text)
+		}
+		for field := range edit {
+			shows(t, a.text, "[role=alert][data-fault="+field+"]")
 		}
 	}
 	s.as(redoubt.RoleViewer)
-	if page := s.page("/exceptions"); strings.Contains(page, "<textarea") || !strings.Contains(page, "A triager accepts") {
+	if page := s.page("/exceptions"); strings.Contains(page, "<textarea") || document(t, page).Find("[data-say=triager-accepts]").Length() != 1 {
 		t.Errorf("a viewer is offered to add: %s", page)
 	}
 }
@@ -135,18 +138,21 @@ func TestConditionsOnThePages(t *testing.T) {
 	if a := s.post(page+"/conditions", form); a.StatusCode != http.StatusSeeOther || !strings.HasSuffix(a.Header.Get("Location"), page+"?condition=added#conditions") {
 		t.Fatalf("%s %s", a.Status, a.text)
 	}
-	says(t, s.page(page+"?condition=added"), "holds from the next build on",
-		"Blocks when severity is high or worse, a fix exists and it has been there for 14 days or more, in acme/*, on main or release/*.")
+	shows(t, s.page(page+"?condition=added"), "[data-say=added]")
+	added := redoubt.PolicyCondition{
+		Mode: redoubt.ModeBlock, Severity: redoubt.SeverityHigh, Fixable: true, GraceDays: 14, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"acme/*"}}, Branches: redoubt.ProjectGlobs{"main", "release/*"},
+	}
+	says(t, s.page(page+"?condition=added"), ">"+capital(added.Sentence())+".<")
 	says(t, s.page("/policies"), `/policies/`+id+`#conditions">1</a>`)
-	for want, edit := range map[string]url.Values{
-		"the condition is empty": {"severity": {""}, "asks": {""}, "grace": {""}}, "an EPSS score is": {"epss": {"half"}}, "from 0 to 1": {"epss": {"7"}}, "a whole number": {"grace": {"soon"}},
-		"the mode is one of": {"mode": {"shout"}}, "will not do": {"projects": {strings.Repeat("x", 600)}},
+	for what, edit := range map[string]url.Values{
+		"an empty one": {"severity": {""}, "asks": {""}, "grace": {""}}, "half a score": {"epss": {"half"}}, "a large score": {"epss": {"7"}}, "no days": {"grace": {"soon"}},
+		"no mode": {"mode": {"shout"}}, "a long glob": {"projects": {strings.Repeat("x", 600)}},
 	} {
 		bad := maps.Clone(form)
 		maps.Copy(bad, edit)
 		a := s.post(page+"/conditions", bad)
-		if a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, want) || !strings.Contains(a.text, "release/*</textarea>") {
-			t.Errorf("%s: %s %s", want, a.Status, a.text)
+		if a.StatusCode != http.StatusBadRequest || document(t, a.text).Find("#conditions [role=alert]").Length() != 1 || !strings.Contains(a.text, "release/*</textarea>") {
+			t.Errorf("%s: %s %s", what, a.Status, a.text)
 		}
 	}
 	if a := s.post("/policies/"+policyOf(s, "code")+"/conditions", form); a.StatusCode != http.StatusBadRequest {

@@ -112,26 +112,26 @@ func (d *findingDetail) around(ctx context.Context, tx *store.Tx, o store.Occurr
 		return err
 	}
 	if len(d.Code) == 0 {
-		d.NoCode = whyNoCode(tx.Deployment(), o)
+		d.NoCode = whyNoCode(tx.Deployment(), o).Text
 	}
 	return nil
 }
 
 // whyNoCode says why no code is shown, and how it could be.
-func whyNoCode(d redoubt.Deployment, o store.Occurrence) string {
+func whyNoCode(d redoubt.Deployment, o store.Occurrence) message {
 	switch {
 	case o.State == redoubt.Fixed:
-		return "The code around a finding goes when it is fixed."
+		return message{"fixed", "The code around a finding goes when it is fixed."}
 	case o.State == redoubt.StateRemoved:
-		return "The code around a finding goes when it leaves the scope."
+		return message{"removed", "The code around a finding goes when it leaves the scope."}
 	case o.Historical:
-		return "The checkout no longer has the code: the secret is in the history."
+		return message{"history", "The checkout no longer has the code: the secret is in the history."}
 	case o.Line == 0:
-		return "No line is known, so there is no code to show."
+		return message{"no-line", "No line is known, so there is no code to show."}
 	case !d.KeepsCode:
-		return "This deployment keeps no code (redoubt deployment set " + d.Slug + " --code=on)."
+		return message{"not-kept", "This deployment keeps no code (redoubt deployment set " + d.Slug + " --code=on)."}
 	case o.IssueType == redoubt.SCA:
-		return "No build has sent the lines around it; redoubt ci does."
+		return message{"no-build", "No build has sent the lines around it; redoubt ci does."}
 	}
-	return "No code was sent with it: semgrep ci uploads none, and many reports hold none. redoubt ci sends the lines around each finding."
+	return message{"not-sent", "No code was sent with it: semgrep ci uploads none, and many reports hold none. redoubt ci sends the lines around each finding."}
 }

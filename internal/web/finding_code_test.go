@@ -49,12 +49,14 @@ func TestCodeOfAFinding(t *testing.T) {
 	page := s.page("/findings/" + id)
 	plain := looks.ReplaceAllString(page, "$1")
 	says(t, plain, `<mark>&lt;script&gt;alert(1)&lt;/script&gt;</mark>`, "<mark>\t&lt;/mark&gt;&lt;/pre&gt;&lt;img src=x&gt;</mark>", `before()`, `</span>after()`)
-	if strings.Count(page, `class="line hit"`) != 2 || strings.Count(page, `class="line"`) != 2 || strings.Contains(page, "As it was at") {
+	if strings.Count(page, `class="line hit"`) != 2 || strings.Count(page, `class="line"`) != 2 || document(t, page).Find("[data-say=code-was]").Length() > 0 {
 		t.Errorf("the lines are not marked:\n%s", page[strings.Index(page, `<pre class="code"`):])
 	}
 	checkInline(t, page)
 	s.keepCode(id, func(snippet *redoubt.Snippet) { snippet.Path, snippet.Line = "old/<b>.py", 3 })
-	says(t, s.page("/findings/"+id), "As it was at old/&lt;b&gt;.py:3 in commit fd2f6e0c7b2b: the finding has moved since")
+	moved := textAt(t, s.page("/findings/"+id), "[data-say=code-was]")
+	says(t, moved, "old/<b>.py:3", "fd2f6e0c7b2b")
+	says(t, s.page("/findings/"+id), "old/&lt;b&gt;.py:3")
 }
 
 func TestWhyThereIsNoCode(t *testing.T) {
@@ -65,18 +67,22 @@ func TestWhyThereIsNoCode(t *testing.T) {
 		edit func(*redoubt.Finding)
 		want string
 	}{
-		"not sent":     {keeps, func(*redoubt.Finding) {}, "redoubt ci sends the lines around each finding"},
-		"not kept":     {redoubt.Deployment{Slug: "acme"}, func(*redoubt.Finding) {}, "redoubt deployment set acme --code=on"},
-		"supply chain": {keeps, func(f *redoubt.Finding) { f.IssueType = redoubt.SCA }, "No build has sent"},
-		"fixed":        {keeps, func(f *redoubt.Finding) { f.State = redoubt.Fixed }, "when it is fixed"},
-		"removed":      {keeps, func(f *redoubt.Finding) { f.State = redoubt.StateRemoved }, "leaves the scope"},
-		"history":      {keeps, func(f *redoubt.Finding) { f.Historical = true }, "in the history"},
-		"no line":      {keeps, func(f *redoubt.Finding) { f.Line = 0 }, "No line is known"},
+		"not sent":     {keeps, func(*redoubt.Finding) {}, "not-sent"},
+		"not kept":     {redoubt.Deployment{Slug: "acme"}, func(*redoubt.Finding) {}, "not-kept"},
+		"supply chain": {keeps, func(f *redoubt.Finding) { f.IssueType = redoubt.SCA }, "no-build"},
+		"fixed":        {keeps, func(f *redoubt.Finding) { f.State = redoubt.Fixed }, "fixed"},
+		"removed":      {keeps, func(f *redoubt.Finding) { f.State = redoubt.StateRemoved }, "removed"},
+		"history":      {keeps, func(f *redoubt.Finding) { f.Historical = true }, "history"},
+		"no line":      {keeps, func(f *redoubt.Finding) { f.Line = 0 }, "no-line"},
 	} {
 		f := there
 		test.edit(&f)
-		if got := whyNoCode(test.in, store.Occurrence{Finding: f}); !strings.Contains(got, test.want) {
+		got := whyNoCode(test.in, store.Occurrence{Finding: f})
+		if got.Code != test.want {
 			t.Errorf("%s: %q", name, got)
+		}
+		if command := "redoubt deployment set acme --code=on"; strings.Contains(got.Text, command) != (test.want == "not-kept") {
+			t.Errorf("%s: %q names the command: it should be %v", name, got.Text, test.want == "not-kept")
 		}
 	}
 }

@@ -37,8 +37,8 @@ func commentParts(c redoubt.FindingComment) (parts []textPart) {
 func (req *request) commentMoments(c redoubt.FindingComment) []moment {
 	m := moment{At: c.WrittenAt, Kind: "comment", What: "Comment", By: who(c.WrittenBy), Comment: c.ID}
 	if c.Withdrawn() {
-		m.What = "Comment, withdrawn since"
-		return []moment{m, {At: c.WithdrawnAt, Kind: "triage", What: "Comment withdrawn", By: who(c.WithdrawnBy)}}
+		m.What, m.Did = "Comment, withdrawn since", "withdrawn-since"
+		return []moment{m, {At: c.WithdrawnAt, Kind: "triage", What: "Comment withdrawn", Did: "withdrawn", By: who(c.WithdrawnBy)}}
 	}
 	m.Said = commentParts(c)
 	m.MayWithdraw = req.viewer.Role >= redoubt.RoleAdmin || c.AuthorID != 0 && c.AuthorID == req.viewer.UserID

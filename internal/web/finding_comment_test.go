@@ -29,6 +29,10 @@ func (s *site) person(name, title string) (u redoubt.User) {
 	return u
 }
 
+// withdraws selects the form to withdraw a comment, and mentions the list of those that mention
+// who looks.
+const withdraws, mentions = `form[action$="/withdraw"]`, "#my-mentions"
+
 // Whoever may look comments, and who is named finds it among what is theirs. Who wrote it, or
 // an administrator, withdraws it. All without a script.
 func TestCommentsOnThePages(t *testing.T) {
@@ -43,11 +47,12 @@ func TestCommentsOnThePages(t *testing.T) {
 		t.Fatalf("commenting: %s to %s: %s", a.Status, a.Header.Get("Location"), a.text)
 	}
 	page := s.page(own)
-	says(t, page, `&lt;b&gt;look&lt;/b&gt;, <b class="mention">@ben</b>.`, "@nobody</p>", "Ada Lovelace", ">Withdraw</button>")
+	says(t, page, `&lt;b&gt;look&lt;/b&gt;, <b class="mention">@ben</b>.`, "@nobody</p>", "Ada Lovelace")
+	shows(t, page, withdraws)
 	checkInline(t, page)
 	for what, form := range map[string]url.Values{"empty": {"text": {" \n"}}, "none": {}, "too long": {"text": {strings.Repeat("x", redoubt.MaxNote+1)}}} {
 		a := s.post(own+"/comments", form)
-		if a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, "write 1 to 3000 characters") || !strings.Contains(a.text, form.Get("text")+"</textarea>") {
+		if a.StatusCode != http.StatusBadRequest || document(t, a.text).Find("[role=alert]").Length() != 1 || !strings.Contains(a.text, form.Get("text")+"</textarea>") {
 			t.Errorf("%s: %s", what, a.Status)
 		}
 	}
@@ -57,16 +62,18 @@ func TestCommentsOnThePages(t *testing.T) {
 	if a := s.post("/findings/999999/comments", url.Values{"text": {"x"}}); a.StatusCode != http.StatusNotFound {
 		t.Errorf("of a finding that is not there: %s", a.Status)
 	}
-	lacks(t, s.page("/mine"), "Comments that mention you")
+	hides(t, s.page("/mine"), mentions)
 
 	s.viewer = &Viewer{UserID: ben.ID, User: "ben", DisplayName: "Ben Okri", Role: redoubt.RoleTriager, Deployment: s.org}
-	says(t, s.page("/mine"), "Comments that mention you", `href="/orgs/acme/findings/`+finding+`#comments"`, `&lt;b&gt;look&lt;/b&gt;`)
-	page = s.page(own)
-	lacks(t, page, ">Withdraw</button>")
+	shows(t, s.page("/mine"), mentions)
+	says(t, s.page("/mine"), `href="/orgs/acme/findings/`+finding+`#comments"`, `&lt;b&gt;look&lt;/b&gt;`)
+	hides(t, s.page(own), withdraws)
 	withdraw := own + "/comments/" + lastComment(s, own) + "/withdraw"
 	first := own + "/comments/" + firstComment(s, ben.ID) + "/withdraw"
-	if a := s.post(first, nil); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, "only who wrote a comment") {
+	if a := s.post(first, nil); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("withdrawn by somebody else: %s", a.Status)
+	} else {
+		shows(t, a.text, "[role=alert]")
 	}
 	s.as(redoubt.RoleViewer)
 	if a := s.post(first, url.Values{"back": {back}}); a.StatusCode != http.StatusSeeOther {
@@ -80,10 +87,10 @@ func TestCommentsOnThePages(t *testing.T) {
 		t.Errorf("withdrawn by an administrator: %s", a.Status)
 	}
 	page = s.page(own)
-	says(t, page, "Comment, withdrawn since", "Comment withdrawn")
+	shows(t, page, ".history .comment[data-did=withdrawn-since]", ".history [data-did=withdrawn]")
 	lacks(t, page, "look")
 	s.viewer = &Viewer{UserID: ben.ID, User: "ben", Role: redoubt.RoleViewer, Deployment: s.org}
-	lacks(t, s.page("/mine"), "Comments that mention you")
+	hides(t, s.page("/mine"), mentions)
 	if got := s.audited("finding_comment."); strings.Join(got, " ") != "finding_comment.create by user:ada finding_comment.create by user:ada finding_comment.withdraw by user:ada finding_comment.withdraw by user:bob" {
 		t.Errorf("in the audit log: %q", got)
 	}
@@ -131,6 +138,8 @@ func TestACommentOnARemovedFindingIsWithdrawn(t *testing.T) {
 	finding := firstFinding(s)
 	own := "/findings/" + finding
 	s.as(redoubt.RoleViewer)
+	const commentForm = `form[action$="/comments"]`
+	shows(t, s.page(own), commentForm)
 	s.post(own+"/comments", url.Values{"text": {"it goes"}})
 	id, err := strconv.ParseInt(finding, 10, 64)
 	if err != nil {
@@ -148,8 +157,9 @@ func TestACommentOnARemovedFindingIsWithdrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := s.page(own)
-	says(t, page, "it goes", ">Withdraw</button>")
-	lacks(t, page, ">Comment</button>")
+	says(t, page, "it goes")
+	shows(t, page, withdraws)
+	hides(t, page, commentForm)
 	if a := s.post(own+"/comments", url.Values{"text": {"more"}}); a.StatusCode != http.StatusNotFound {
 		t.Errorf("commenting: %s", a.Status)
 	}
@@ -157,7 +167,7 @@ func TestACommentOnARemovedFindingIsWithdrawn(t *testing.T) {
 		t.Fatalf("withdrawing: %s %s", a.Status, a.text)
 	}
 	page = s.page(own)
-	says(t, page, "Comment, withdrawn since")
+	shows(t, page, ".history [data-did=withdrawn-since]")
 	lacks(t, page, "it goes")
 }
 

@@ -12,8 +12,11 @@ import (
 
 // gateSaying is what the gate does about a finding, as its page says.
 type gateSaying struct {
+	Code string // the same, for tests
 	Word string // a tag
 	Why  string // a sentence: which policy, and by what
+
+	Condition bool // of the policy, and not the mode of a rule, is why
 }
 
 // askGate asks the gate about a finding on its own branch: whether a build that
@@ -53,7 +56,8 @@ func mayBlock(view *index.View, o store.Occurrence, policies []redoubt.Policy) b
 func sayingOf(again policy.Rerun, o store.Occurrence) *gateSaying {
 	is := func(s policy.Sighting) bool { return s.Finding.ID == o.ID }
 	if at := slices.IndexFunc(again.Blocking, is); at >= 0 {
-		return &gateSaying{"Blocks builds", "Builds of " + branch(o.Ref) + " that have it fail: " + whyBlocked(again.Policy, &again.Blocking[at]) + "."}
+		why := "Builds of " + branch(o.Ref) + " that have it fail: " + whyBlocked(again.Policy, &again.Blocking[at]) + "."
+		return &gateSaying{"blocks", "Blocks builds", why, again.Blocking[at].Condition != ""}
 	}
 	s, judged := again.Judged[o.ID]
 	if !judged {
@@ -64,7 +68,8 @@ func sayingOf(again policy.Rerun, o store.Occurrence) *gateSaying {
 	if len(fresh.Blocking) == 0 {
 		return nil
 	}
-	return &gateSaying{"Blocks where new", "Builds fail on it only where it is new, and the primary branch has it: " + whyBlocked(again.Policy, &fresh.Blocking[0]) + "."}
+	why := "Builds fail on it only where it is new, and the primary branch has it: " + whyBlocked(again.Policy, &fresh.Blocking[0]) + "."
+	return &gateSaying{"blocks-new", "Blocks where new", why, fresh.Blocking[0].Condition != ""}
 }
 
 // whyBlocked says which policy fails builds on a finding, and by what.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -17,9 +18,10 @@ import (
 type moment struct {
 	At     time.Time
 	Kind   string // a word to colour it by
-	Did    string // what a decision was, as forms call it; empty of others
+	Did    string // what was decided, as forms call it, or else done; empty of scans
 	What   string
 	By     string // a person or a token; empty for scans
+	ByKind string // what that is, of a decision
 	ScanID int64
 	Note   string
 	Other  int64 // another finding that the note is about; 0: none
@@ -106,7 +108,7 @@ func scanMoment(e store.FindingHistory) moment {
 		}
 		switch {
 		case e.Kind == redoubt.EventPrecedent:
-			m.Other, m.Note = detail.FindingID, precedentNote(detail.State, detail.Reason, detail.At)
+			m.Other, m.Did, m.Note = detail.FindingID, detail.State, precedentNote(detail.State, detail.Reason, detail.At)
 		case e.Kind == redoubt.EventCopied, e.Kind == redoubt.EventMerged:
 			if m.Other = detail.FindingID; detail.Project != "" {
 				m.Note = "the same finding of the project " + detail.Project + ", which was merged into this one"
@@ -136,7 +138,7 @@ func askedMoments(r redoubt.ExceptionRequest) []moment {
 	if day := redoubt.LastDay(r.Until); day != "" {
 		what += ", until " + day + " (UTC)"
 	}
-	asked := moment{At: r.AskedAt, Kind: "triage", What: what, By: who(r.AskedBy), Note: r.Reason, Request: r.ID}
+	asked := moment{At: r.AskedAt, Kind: "triage", Did: "asked", What: what, By: who(r.AskedBy), Note: r.Reason, Request: r.ID}
 	if r.State == redoubt.RequestOpen {
 		return []moment{asked}
 	}
@@ -144,12 +146,12 @@ func askedMoments(r redoubt.ExceptionRequest) []moment {
 	if day := redoubt.LastDay(r.Granted); day != "" {
 		what += ", until " + day + " (UTC)"
 	}
-	return []moment{asked, {At: r.DecidedAt, Kind: "triage", What: what, By: who(r.DecidedBy), Note: r.Answer, Request: r.ID}}
+	return []moment{asked, {At: r.DecidedAt, Kind: "triage", Did: "request-" + r.State.String(), What: what, By: who(r.DecidedBy), Note: r.Answer, Request: r.ID}}
 }
 
 // triageMoment tells a decision, an assignment, or both.
 func triageMoment(e redoubt.TriageEvent, p *people) moment {
-	m := moment{At: e.At, Kind: "triage", By: who(e.By), Note: e.Note}
+	m := moment{At: e.At, Kind: "triage", By: who(e.By), ByKind: e.By.Kind, Note: e.Note}
 	before, after := e.Before, e.After
 	var said []string
 	switch {
@@ -171,9 +173,9 @@ func triageMoment(e redoubt.TriageEvent, p *people) moment {
 	switch {
 	case before.Assignee == after.Assignee:
 	case after.Assignee == "":
-		said = append(said, "Unassigned from "+p.Title(before.Assignee))
+		said, m.Did = append(said, "Unassigned from "+p.Title(before.Assignee)), cmp.Or(m.Did, "unassigned")
 	default:
-		said = append(said, "Assigned to "+p.Title(after.Assignee))
+		said, m.Did = append(said, "Assigned to "+p.Title(after.Assignee)), cmp.Or(m.Did, "assigned")
 	}
 	if len(said) == 0 {
 		said = []string{"Comment"}

@@ -32,6 +32,8 @@ type startState struct {
 
 // startStep is one of the steps, as it stands.
 type startStep struct {
+	Code  string // what Said says
+	Count int    // that Said has; 0: none
 	Title string
 	Done  bool
 	Said  string // what was done, or what is missing
@@ -58,30 +60,33 @@ func (s *startState) Open(v Viewer) bool {
 
 // Steps are the steps that who looks has to do with.
 func (s *startState) Steps(org string, v Viewer) []startStep {
-	scan := startStep{Title: "Scan something", Done: s.Scanned(), Said: "Waiting for the first scan"}
+	scan := startStep{Code: "not-scanned", Title: "Scan something", Done: s.Scanned(), Said: "Waiting for the first scan"}
 	switch {
 	case s.Scanned():
-		scan.Said, scan.Link = s.Project+" was scanned", org+"/scans/"+decimal(s.Scan.ID)
+		scan.Code, scan.Said, scan.Link = "scanned", s.Project+" was scanned", org+"/scans/"+decimal(s.Scan.ID)
 	case s.Failed.ID != 0:
-		scan.Said, scan.Link = "The scan of "+s.Project+" failed. Waiting for one that does not", org+"/scans/"+decimal(s.Failed.ID)
+		scan.Code, scan.Said, scan.Link = "failed", "The scan of "+s.Project+" failed. Waiting for one that does not", org+"/scans/"+decimal(s.Failed.ID)
 	}
 	if !v.May(admin) {
 		return []startStep{scan}
 	}
-	blocks := startStep{Title: "Decide what blocks", Done: s.Decided(), Said: "Nothing fails a build yet"}
+	blocks := startStep{Code: "undecided", Title: "Decide what blocks", Done: s.Decided(), Said: "Nothing fails a build yet"}
 	switch {
 	case s.Blocking > 0:
+		blocks.Code, blocks.Count = "blocking", s.Blocking
 		blocks.Said, blocks.Link = "Blocking rules and conditions: "+count(s.Blocking), org+"/policies"
 	case s.BlocksNothing:
-		blocks.Said = "Nothing blocks for now"
+		blocks.Code, blocks.Said = "blocks-nothing", "Nothing blocks for now"
 	}
-	people := startStep{Title: "Invite people", Done: s.Accompanied(), Said: "Only you so far"}
+	people := startStep{Code: "alone", Title: "Invite people", Done: s.Accompanied(), Said: "Only you so far"}
 	switch {
 	case s.People > 1:
+		people.Code, people.Count = "people", s.People
 		people.Said, people.Link = count(s.People)+" people", org+usersPath
 	case s.Provider:
-		people.Said = "People sign in by your identity provider"
+		people.Code, people.Said = "provider", "People sign in by your identity provider"
 	case s.Invited > 0:
+		people.Code, people.Count = "invited", s.Invited
 		people.Said, people.Link = count(s.Invited)+" invited, nobody has come yet", org+usersPath
 	}
 	return []startStep{scan, blocks, people}

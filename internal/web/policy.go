@@ -78,7 +78,7 @@ type policyPage struct {
 	Changed string // the rule whose mode was just set
 	Back    string // the query of this page, to come back to
 	Form    conditionForm
-	Said    string // what became of a condition
+	Said    *message // what became of a condition
 	DueForm dueForm
 	DueSet  bool // the days were just set
 	Saved   bool // its settings just were
@@ -122,7 +122,7 @@ func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 		return err
 	}
 	q := req.r.URL.Query()
-	p := &policyPage{Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"), Said: conditionsSaid[q.Get("condition")], DueSet: q.Get("due") == "set", Saved: q.Has("saved")}
+	p := &policyPage{Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"), Said: doneMessage(conditionsSaid, q.Get("condition")), DueSet: q.Get("due") == "set", Saved: q.Has("saved")}
 	p.Form.Mode = redoubt.ModeBlock.String()
 	mode, ok := redoubt.ParsePolicyMode(p.Mode)
 	if p.Mode != "" && !ok {
