@@ -27,6 +27,7 @@ var rooms = []room{
 	{path: "api", stdOnly: true},
 
 	{path: "internal/report", imports: []string{".", "internal/purl", "internal/weakness"}},
+	{path: "internal/align", imports: []string{"."}},
 	{path: "internal/ingest", imports: []string{".", "internal/purl"}},
 	{path: "internal/triage", imports: nouns},
 	{path: "internal/ticket", imports: nouns},
@@ -68,7 +69,7 @@ var rooms = []room{
 	{path: "internal/conformance"}, // tests only, which may import any room
 	{path: "internal/bench"},       // tests only too
 	{path: "internal/house", stdOnly: true},
-	{path: "internal/tools", imports: []string{".", "api"}, clock: true},
+	{path: "internal/tools", imports: []string{".", "api", "internal/align"}, clock: true},
 }
 
 // confined lists imports, with the packages below them, that only the rooms named may use in code that is not a test.

@@ -1,0 +1,142 @@
+// Package align decides which findings of two scans are the same. It is pure:
+// it compares what is stored with what is reported, and knows neither triage
+// nor storage. A pair says that a finding lives on, and its decision with it,
+// so what is ambiguous stays unpaired: the old finding ends, the new one is open.
+package align
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Row is a finding of one source: as it is stored, or as a report has it.
+type Row struct {
+	Group redoubt.Digest // of the rule, or of the part of its formula that matched
+	Path  string         // from the root of the project
+	Rule  string         // the rule's name; it orders rows of one place
+	// Code is the text that matched, zero where it is not known; Loose is that text
+	// without layout and comments, see [Loose].
+	Code, Loose redoubt.Digest
+	Message     redoubt.Digest // of the message without its numbers
+	// Line and Column are where the match begins, counted from 1; the end lies
+	// behind its last character.
+	Line, Column, EndLine, EndColumn int
+	// Binds says that the rule has metavariables, so that its match may change
+	// without becoming another finding.
+	Binds bool
+}
+
+// Pair says that the old row of one index is the new row of the other.
+type Pair struct{ Old, New int }
+
+// length is that of a match within a line, in columns; 0 for one of several lines.
+func (r *Row) length() int {
+	if r.Line != r.EndLine {
+		return 0
+	}
+	return r.EndColumn - r.Column
+}
+
+// weak is what two matches without code have in common if they may be the same;
+// strong is more of it.
+type (
+	weak struct {
+		group, message redoubt.Digest
+		length         int
+	}
+	strong struct {
+		weak
+		column, height int
+	}
+)
+
+func (r *Row) weak() weak { return weak{r.Group, r.Message, r.length()} }
+
+func (r *Row) strong() strong { return strong{r.weak(), r.Column, r.EndLine - r.Line} }
+
+// Rows returns which old row continues as which new one, each row at most once,
+// ordered by the old ones. Files that are gone are followed first, then equal
+// code in a file, then the order of what has no code, or has changed. It takes
+// O(n log n) time but for the limits on files of equal names (see moves).
+func Rows(old, next []Row) []Pair {
+	a := aligner{old: old, next: next, paired: [2][]bool{make([]bool, len(old)), make([]bool, len(next))}}
+	moved := a.moves()
+	files := map[string]*file{}
+	of := func(path string) *file {
+		f := files[path]
+		if f == nil {
+			f = &file{}
+			files[path] = f
+		}
+		return f
+	}
+	for i := range old {
+		path := old[i].Path
+		if to, is := moved[path]; is {
+			path = to
+		}
+		f := of(path)
+		f.old = append(f.old, i)
+	}
+	for i := range next {
+		f := of(next[i].Path)
+		f.next = append(f.next, i)
+	}
+	for _, f := range files {
+		if len(f.old) == 0 || len(f.next) == 0 {
+			continue
+		}
+		sortRows(old, f.old)
+		sortRows(next, f.next)
+		a.pairEqual(f, func(r *Row) redoubt.Digest { return r.Code })
+		a.pairEqual(f, func(r *Row) redoubt.Digest { return r.Loose })
+		a.pairByOrder(f)
+	}
+	slices.SortFunc(a.pairs, func(x, y Pair) int { return cmp.Compare(x.Old, y.Old) })
+	return a.pairs
+}
+
+// file is what both sides have of a file, by its new path.
+type file struct{ old, next []int }
+
+type aligner struct {
+	old, next []Row
+	paired    [2][]bool
+	pairs     []Pair
+}
+
+func (a *aligner) pair(o, n int) {
+	a.paired[0][o], a.paired[1][n] = true, true
+	a.pairs = append(a.pairs, Pair{o, n})
+}
+
+// sortRows orders rows of a file by their place. Equal places keep the order of the report.
+func sortRows(rows []Row, at []int) {
+	slices.SortStableFunc(at, func(i, j int) int {
+		x, y := &rows[i], &rows[j]
+		return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column), strings.Compare(x.Rule, y.Rule))
+	})
+}
+
+// pairEqual pairs what is left of equal code in a file, the first with the first.
+func (a *aligner) pairEqual(f *file, code func(*Row) redoubt.Digest) {
+	type key struct{ group, code redoubt.Digest }
+	left := map[key][]int{}
+	for _, i := range f.old {
+		if r := &a.old[i]; !a.paired[0][i] && code(r) != (redoubt.Digest{}) {
+			k := key{r.Group, code(r)}
+			left[k] = append(left[k], i)
+		}
+	}
+	for _, i := range f.next {
+		r := &a.next[i]
+		k := key{r.Group, code(r)}
+		if of := left[k]; len(of) > 0 && !a.paired[1][i] {
+			a.pair(of[0], i)
+			left[k] = of[1:]
+		}
+	}
+}

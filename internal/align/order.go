@@ -1,0 +1,159 @@
+package align
+
+import (
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// maxDepth is how often pairByOrder looks between anchors that it found between
+// anchors. It bounds the time for files that are made to need more.
+const maxDepth = 16
+
+// pairByOrder pairs what is left of a file by what stands around it: what is the only
+// one of its kind on both sides, and in the same order, is an anchor, and between
+// two anchors the same holds again. What is left then pairs in order where both sides have
+// as many of a kind. It is for groups of which some code is not known, and for
+// those whose matches may change.
+func (a *aligner) pairByOrder(f *file) {
+	by := map[redoubt.Digest]bool{}
+	mark := func(r *Row) {
+		if r.Binds || r.Code == (redoubt.Digest{}) {
+			by[r.Group] = true
+		}
+	}
+	for _, i := range f.old {
+		mark(&a.old[i])
+	}
+	for _, i := range f.next {
+		mark(&a.next[i])
+	}
+	out := func(r *Row) bool { return !by[r.Group] || r.Code != (redoubt.Digest{}) && r.length() == 0 }
+	old := slices.DeleteFunc(slices.Clone(f.old), func(i int) bool { return a.paired[0][i] || out(&a.old[i]) })
+	next := slices.DeleteFunc(slices.Clone(f.next), func(i int) bool { return a.paired[1][i] || out(&a.next[i]) })
+	if len(old) == 0 || len(next) == 0 {
+		return
+	}
+	a.between(old, next, 0)
+	a.equalCounts(f.old, f.next, func(r *Row) bool { return !out(r) })
+}
+
+// between pairs anchors of two runs of rows, and what lies between them.
+func (a *aligner) between(old, next []int, depth int) {
+	run := anchors(a, old, next, (*Row).strong)
+	if len(run) == 0 {
+		run = anchors(a, old, next, (*Row).weak)
+	}
+	if len(run) == 0 || depth == maxDepth {
+		a.equalCounts(old, next, nil)
+		return
+	}
+	i, j := 0, 0
+	for _, p := range append(run, Pair{len(old), len(next)}) {
+		if i < p.Old && j < p.New {
+			a.between(old[i:p.Old], next[j:p.New], depth+1)
+		}
+		i, j = p.Old+1, p.New+1
+	}
+	for _, p := range run {
+		a.pair(old[p.Old], next[p.New])
+	}
+}
+
+// anchors are the places in both runs of what each has once, in the longest
+// order that both have.
+func anchors[K comparable](a *aligner, old, next []int, kind func(*Row) K) []Pair {
+	type seen struct{ old, next, at int }
+	kinds := make(map[K]seen, len(old))
+	for _, i := range old {
+		k := kinds[kind(&a.old[i])]
+		k.old++
+		kinds[kind(&a.old[i])] = k
+	}
+	for at, i := range next {
+		if k, is := kinds[kind(&a.next[i])]; is {
+			k.next, k.at = k.next+1, at
+			kinds[kind(&a.next[i])] = k
+		}
+	}
+	var found []Pair
+	for at, i := range old {
+		if k := kinds[kind(&a.old[i])]; k.old == 1 && k.next == 1 {
+			found = append(found, Pair{at, k.at})
+		}
+	}
+	return longestRun(found)
+}
+
+// longestRun is the longest part of pairs, ordered by the old side, in which the
+// new side ascends too.
+func longestRun(pairs []Pair) []Pair {
+	var ends []int // by length of a run: the pair with the least New that ends one
+	before := make([]int, len(pairs))
+	for n, p := range pairs {
+		k, _ := slices.BinarySearchFunc(ends, p.New, func(e, next int) int { return pairs[e].New - next })
+		before[n] = -1
+		if k > 0 {
+			before[n] = ends[k-1]
+		}
+		if k == len(ends) {
+			ends = append(ends, n)
+		} else {
+			ends[k] = n
+		}
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	var run []Pair
+	for n := ends[len(ends)-1]; n >= 0; n = before[n] {
+		run = append(run, pairs[n])
+	}
+	slices.Reverse(run)
+	return run
+}
+
+// equalCounts pairs in order what is left of a kind of which both sides have as
+// many. With only given, it is of these alone.
+func (a *aligner) equalCounts(old, next []int, only func(*Row) bool) {
+	type both struct {
+		had, has  int
+		old, next []int // not paired yet
+	}
+	kinds := map[weak]*both{}
+	of := func(r *Row) *both {
+		if only != nil && !only(r) {
+			return nil
+		}
+		b := kinds[r.weak()]
+		if b == nil {
+			b = &both{}
+			kinds[r.weak()] = b
+		}
+		return b
+	}
+	for _, i := range old {
+		if b := of(&a.old[i]); b != nil {
+			b.had++
+			if !a.paired[0][i] {
+				b.old = append(b.old, i)
+			}
+		}
+	}
+	for _, i := range next {
+		if b := of(&a.next[i]); b != nil {
+			b.has++
+			if !a.paired[1][i] {
+				b.next = append(b.next, i)
+			}
+		}
+	}
+	for _, b := range kinds {
+		if b.had != b.has || len(b.old) != len(b.next) {
+			continue
+		}
+		for n, i := range b.old {
+			a.pair(i, b.next[n])
+		}
+	}
+}
