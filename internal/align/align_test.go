@@ -247,6 +247,67 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// at is a row whose code is not known, of a rule, in a line from a column on.
+func at(rule string, line, column int) Row {
+	return Row{Group: digest(rule), Rule: rule, Path: "a.js", Line: line, Column: column, EndLine: line, EndColumn: column + 5}
+}
+
+// TestOrder holds what tells rows without code from each other.
+func TestOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		old, next []Row
+		want      []Pair
+	}{
+		"lines above":                      {[]Row{at("x", 1, 1), at("y", 2, 1)}, []Row{at("x", 9, 1), at("y", 10, 1)}, []Pair{{0, 0}, {1, 1}}},
+		"one more of a kind":               {[]Row{at("x", 1, 1)}, []Row{at("x", 1, 1), at("x", 2, 1)}, nil},
+		"one more, elsewhere in the line":  {[]Row{at("x", 1, 1)}, []Row{at("x", 1, 5), at("x", 2, 1)}, []Pair{{0, 1}}},
+		"the column first, then the count": {[]Row{at("x", 1, 1), at("x", 2, 5)}, []Row{at("x", 1, 5), at("x", 2, 9)}, []Pair{{0, 1}, {1, 0}}},
+		"one more, behind an anchor": {
+			[]Row{at("a", 1, 1), at("x", 2, 1), at("b", 3, 1), at("x", 4, 1), at("c", 5, 1)},
+			[]Row{at("a", 1, 1), at("x", 2, 1), at("b", 3, 1), at("c", 5, 1), at("x", 6, 1), at("x", 7, 1)},
+			[]Pair{{0, 0}, {1, 1}, {2, 2}, {4, 3}},
+		},
+		"of another rule": {[]Row{at("x", 1, 1)}, []Row{at("y", 1, 1)}, nil},
+	} {
+		if diff := cmp.Diff(c.want, Rows(c.old, c.next)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// The longest run ascends, and none is longer.
+func TestLongestRun(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var pairs []Pair
+		for i, to := range rapid.Permutation(indexes(rapid.IntRange(0, 8).Draw(t, "length"))).Draw(t, "order") {
+			pairs = append(pairs, Pair{i, to})
+		}
+		ascends := func(run []Pair) bool {
+			for i := 1; i < len(run); i++ {
+				if run[i].Old <= run[i-1].Old || run[i].New <= run[i-1].New {
+					return false
+				}
+			}
+			return true
+		}
+		longest := 0
+		for set := range 1 << len(pairs) {
+			var run []Pair
+			for i, p := range pairs {
+				if set&(1<<i) != 0 {
+					run = append(run, p)
+				}
+			}
+			if ascends(run) {
+				longest = max(longest, len(run))
+			}
+		}
+		if run := longestRun(pairs); len(run) != longest || !ascends(run) {
+			t.Errorf("%v of %v", run, pairs)
+		}
+	})
+}
+
 // TestLoose holds what of code is layout.
 func TestLoose(t *testing.T) {
 	for _, c := range []struct {

@@ -35,7 +35,7 @@ func (a *aligner) pairByOrder(f *file) {
 		return
 	}
 	a.between(old, next, 0)
-	a.equalCounts(f.old, f.next, func(r *Row) bool { return !out(r) })
+	a.equalCounts(old, next)
 }
 
 // between pairs anchors of two runs of rows, and what lies between them.
@@ -45,7 +45,7 @@ func (a *aligner) between(old, next []int, depth int) {
 		run = anchors(a, old, next, (*Row).weak)
 	}
 	if len(run) == 0 || depth == maxDepth {
-		a.equalCounts(old, next, nil)
+		a.equalCounts(old, next)
 		return
 	}
 	i, j := 0, 0
@@ -114,17 +114,11 @@ func longestRun(pairs []Pair) []Pair {
 }
 
 // equalCounts pairs in order what is left of a kind of which both sides have as
-// many. With only given, it is of these alone.
-func (a *aligner) equalCounts(old, next []int, only func(*Row) bool) {
-	type both struct {
-		had, has  int
-		old, next []int // not paired yet
-	}
+// many.
+func (a *aligner) equalCounts(old, next []int) {
+	type both struct{ old, next []int }
 	kinds := map[weak]*both{}
 	of := func(r *Row) *both {
-		if only != nil && !only(r) {
-			return nil
-		}
 		b := kinds[r.weak()]
 		if b == nil {
 			b = &both{}
@@ -133,23 +127,19 @@ func (a *aligner) equalCounts(old, next []int, only func(*Row) bool) {
 		return b
 	}
 	for _, i := range old {
-		if b := of(&a.old[i]); b != nil {
-			b.had++
-			if !a.paired[0][i] {
-				b.old = append(b.old, i)
-			}
+		if !a.paired[0][i] {
+			b := of(&a.old[i])
+			b.old = append(b.old, i)
 		}
 	}
 	for _, i := range next {
-		if b := of(&a.next[i]); b != nil {
-			b.has++
-			if !a.paired[1][i] {
-				b.next = append(b.next, i)
-			}
+		if !a.paired[1][i] {
+			b := of(&a.next[i])
+			b.next = append(b.next, i)
 		}
 	}
 	for _, b := range kinds {
-		if b.had != b.has || len(b.old) != len(b.next) {
+		if len(b.old) != len(b.next) {
 			continue
 		}
 		for n, i := range b.old {
