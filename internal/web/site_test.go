@@ -216,6 +216,9 @@ func hides(t testing.TB, page string, selectors ...string) {
 	t.Helper()
 	d := document(t, page)
 	for _, s := range selectors {
+		if d.Find(s+", html").Length() == 0 { // nothing is found of a group that does not parse
+			t.Fatalf("%s is no selector", s)
+		}
 		if found := d.Find(s); found.Length() > 0 {
 			t.Errorf("the page has %s: %s", s, found.Text())
 		}
