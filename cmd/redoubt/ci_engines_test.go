@@ -88,7 +88,7 @@ func (w *ciWorld) startRules() {
 	scanner := "true"
 	rulesParse.Do(func() { scanner = w.semgrep })
 	const file = "testdata/ci/rules.yaml"
-	if out := w.redoubt("policy", "add-rules", "--semgrep", scanner, file); !strings.Contains(out, "semgrep") {
+	if out := w.redoubt("policy", "add-rules", "--semgrep", scanner, file); strings.Contains(out, scanner) { // it is named where it is missing
 		w.Fatalf("the rules were not checked: %s", out)
 	}
 }

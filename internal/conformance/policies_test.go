@@ -123,7 +123,7 @@ func TestRuleModes(t *testing.T) {
 				t.Errorf("%v: %d %s", bad, a.status, a.body)
 			}
 		}
-		if a := s.send(t, request{method: "PUT", path: path, body: object{"rulePath": rule, "policyMode": "MODE_DISABLED"}}); !strings.Contains(string(a.body), "MODE_MONITOR") {
+		if a := s.send(t, request{method: "PUT", path: path, body: object{"rulePath": rule, "policyMode": "MODE_DISABLED"}}); !strings.Contains(string(a.body), "redoubt policy remove") {
 			t.Errorf("MODE_DISABLED is answered with %s", a.body)
 		}
 		listed := get[api.ListPolicyRulesResponse](t, s, path).Rules

@@ -136,7 +136,7 @@ func TestAProgramThatIsNotLetIn(t *testing.T) {
 			w := newWorld(t, engine)
 			client := w.registerDevice()
 			one := w.begin(client, "read")
-			if s := w.answer("acme", one.get("user_code"), url.Values{"answer": {"deny"}}); s.status != http.StatusOK || !strings.Contains(s.text, `role="status"`) {
+			if s := w.answer("acme", one.get("user_code"), url.Values{"answer": {"deny"}}); s.status != http.StatusOK || !strings.Contains(s.text, `data-say="denied"`) {
 				t.Errorf("%d %s", s.status, s.text)
 			}
 			if s := w.poll(client, one.get("device_code")); s.get("error") != "access_denied" {
@@ -167,7 +167,7 @@ func TestAProgramThatIsNotLetIn(t *testing.T) {
 			if s := w.poll(client, two.get("device_code")); s.get("error") != "expired_token" {
 				t.Errorf("too late: %s", s.text)
 			}
-			if s := w.fetch("/orgs/acme/device?code=" + two.get("user_code")); s.status != http.StatusNotFound || !strings.Contains(s.text, `role="alert"`) {
+			if s := w.fetch("/orgs/acme/device?code=" + two.get("user_code")); s.status != http.StatusNotFound || !strings.Contains(s.text, `data-say="nobody-waits"`) {
 				t.Errorf("too late: %d %s", s.status, s.text)
 			}
 		})

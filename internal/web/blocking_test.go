@@ -107,6 +107,11 @@ func TestWhatBlocks(t *testing.T) {
 	s.as(redoubt.RoleAdmin)
 	text := looks.ReplaceAllString(s.page(page), "$1")
 	shows(t, text, blocks(2), "[data-verdict=block]", "[data-by=rule]")
+	for _, at := range []string{"h1", "[data-verdict]"} {
+		if n := figures(textAt(t, text, at)); n != "2" {
+			t.Errorf("%s says that %s block", at, n)
+		}
+	}
 	says(t, text, "src/one.go:1", "do_one()")
 	if n := document(t, text).Find(together + " [name=id]").Length(); n != 2 {
 		t.Errorf("%d are offered to be decided about together", n)

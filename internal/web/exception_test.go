@@ -144,6 +144,7 @@ func TestConditionsOnThePages(t *testing.T) {
 	}
 	says(t, s.page(page+"?condition=added"), ">"+capital(added.Sentence())+".<")
 	says(t, s.page("/policies"), `/policies/`+id+`#conditions">1</a>`)
+	told := map[string]bool{}
 	for what, edit := range map[string]url.Values{
 		"an empty one": {"severity": {""}, "asks": {""}, "grace": {""}}, "half a score": {"epss": {"half"}}, "a large score": {"epss": {"7"}}, "no days": {"grace": {"soon"}},
 		"no mode": {"mode": {"shout"}}, "a long glob": {"projects": {strings.Repeat("x", 600)}},
@@ -151,9 +152,12 @@ func TestConditionsOnThePages(t *testing.T) {
 		bad := maps.Clone(form)
 		maps.Copy(bad, edit)
 		a := s.post(page+"/conditions", bad)
-		if a.StatusCode != http.StatusBadRequest || document(t, a.text).Find("#conditions [role=alert]").Length() != 1 || !strings.Contains(a.text, "release/*</textarea>") {
+		if told[textAt(t, a.text, "#conditions [role=alert]")] = true; a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, "release/*</textarea>") {
 			t.Errorf("%s: %s %s", what, a.Status, a.text)
 		}
+	}
+	if len(told) != 6 {
+		t.Errorf("of six faults is said %v", told)
 	}
 	if a := s.post("/policies/"+policyOf(s, "code")+"/conditions", form); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a policy for code: %s", a.Status)

@@ -42,7 +42,7 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 	}
 	form := formOf(page)
 	for range 2 { // once more changes nothing
-		says(t, s.follow(startPath+"/block", form), `role="status"`)
+		shows(t, s.follow(startPath+"/block", form), "[data-say=blocks-severity]")
 		s.change(func(ctx context.Context, tx *store.Tx) error {
 			policies, err := tx.Policies(ctx)
 			for _, p := range policies {

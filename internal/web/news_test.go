@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +40,11 @@ func told(t *testing.T, text string) string {
 	if news.Length() == 0 {
 		return ""
 	}
-	return news.AttrOr("data-new", "") + " " + news.AttrOr("data-gone", "")
+	said := news.AttrOr("data-new", "") + " " + news.AttrOr("data-gone", "")
+	if shown := figures(news.Text()); " "+shown+" " != strings.ReplaceAll(" "+said+" ", " 0 ", " ") {
+		t.Errorf("of %q the words say %q", said, shown)
+	}
+	return said
 }
 
 // An open page says how much is new and how much is gone, of what it is about,

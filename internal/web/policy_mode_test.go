@@ -18,7 +18,12 @@ import (
 // how many, and on how many branches, of how many.
 func wouldBlock(t *testing.T, page string) string {
 	t.Helper()
-	return document(t, page).Find("[data-would]").AttrOr("data-would", "")
+	would := document(t, page).Find("p[data-would]")
+	said := would.AttrOr("data-would", "")
+	if shown := figures(would.Text()); !strings.HasPrefix(shown, said+" ") {
+		t.Errorf("of %q the words say %q", said, shown)
+	}
+	return said
 }
 
 // What the page says that a mode would block is what the gate then blocks.

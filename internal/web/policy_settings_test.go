@@ -37,6 +37,13 @@ func foreseen(page string) map[string]string {
 	for _, li := range d.Find("[data-would]").EachIter() {
 		n := strings.Fields(li.AttrOr("data-numbers", ""))
 		out[li.AttrOr("data-would", "")] = strings.Join(n, " ")
+		if len(n) > 1 && n[0] == n[1] && li.AttrOr("data-would", "") == "projects" {
+			n = n[:1] // the same number is not said twice
+		}
+		if shown := figures(li.Text()); !strings.HasPrefix(shown+" ", strings.Join(n, " ")+" ") {
+			out[li.AttrOr("data-would", "")] = "shown as " + shown
+			continue
+		}
 		if len(n) == 5 {
 			out["blocking"] = fmt.Sprintf("%s of %s, %s now, on %s of %s", n[0], n[1], n[2], n[3], n[4])
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -216,6 +217,9 @@ func hides(t testing.TB, page string, selectors ...string) {
 	t.Helper()
 	d := document(t, page)
 	for _, s := range selectors {
+		if d.Find(s+", html").Length() == 0 { // nothing is found of a group that does not parse
+			t.Fatalf("%s is no selector", s)
+		}
 		if found := d.Find(s); found.Length() > 0 {
 			t.Errorf("the page has %s: %s", s, found.Text())
 		}
@@ -231,6 +235,12 @@ func textAt(t testing.TB, page, selector string) string {
 	}
 	return strings.Join(strings.Fields(found.Text()), " ")
 }
+
+var figure = regexp.MustCompile(`\b\d+\b`)
+
+// figures are the numbers that a reader sees in a text, in their order: what an attribute says is
+// to be what the words say.
+func figures(text string) string { return strings.Join(figure.FindAllString(text, -1), " ") }
 
 func document(t testing.TB, page string) *goquery.Document {
 	t.Helper()

@@ -87,6 +87,9 @@ func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
 	form.Set("note", "a demo <only>")
 	after := s.follow("/triage", form)
 	shows(t, after, did(chosen, "ignored")+undoForm)
+	if n := figures(textAt(t, after, ".done > span")); n != strconv.Itoa(chosen) {
+		t.Errorf("the words say %s findings", n)
+	}
 	if n := s.view().Count(open("acme/payments")); n != 0 {
 		t.Errorf("%d are still open", n)
 	}
