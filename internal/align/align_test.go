@@ -221,6 +221,13 @@ func lines(path string, texts ...string) (rows []Row) {
 	return rows
 }
 
+func withoutCode(rows []Row) []Row {
+	for i := range rows {
+		rows[i].Code, rows[i].Loose = redoubt.Digest{}, redoubt.Digest{}
+	}
+	return rows
+}
+
 // TestFiles holds when a file goes on as another.
 func TestFiles(t *testing.T) {
 	join := func(list ...[]Row) []Row { return slices.Concat(list...) }
@@ -239,7 +246,9 @@ func TestFiles(t *testing.T) {
 			join(lines("services/identity/routes.js", "eval(q)"), lines("services/billing/routes.js", "eval(q)"), lines("services/cart/routes.js", "eval(q)")),
 			[]Pair{{1, 1}, {2, 2}},
 		},
-		"two that fit as well": {join(lines("a/x.js", "1", "2"), lines("b/x.js", "1", "2")), join(lines("c/x.js", "1", "2"), lines("d/x.js", "1", "2")), nil},
+		"two, of another name, without code":  {withoutCode(lines("a.js", "eval(q)", "eval(r)")), withoutCode(lines("b.js", "eval(q)", "eval(r)")), nil},
+		"two, of the same name, without code": {withoutCode(lines("a/x.js", "eval(q)", "f")), withoutCode(lines("b/x.js", "eval(q)", "f")), []Pair{{0, 0}, {1, 1}}},
+		"two that fit as well":                {join(lines("a/x.js", "1", "2"), lines("b/x.js", "1", "2")), join(lines("c/x.js", "1", "2"), lines("d/x.js", "1", "2")), nil},
 	} {
 		if diff := cmp.Diff(c.want, Rows(c.old, c.next)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -33,29 +33,33 @@ type gone struct {
 	rows  map[evidence]int
 }
 
-// common counts the rows that two files have in common.
-func (g *gone) common(o *gone) int {
+// common counts the rows that two files have in common, and how many of them differ from
+// each other.
+func (g *gone) common(o *gone) (rows, kinds int) {
 	if len(o.rows) < len(g.rows) {
 		g, o = o, g
 	}
-	n := 0
 	for e, count := range g.rows {
-		n += min(count, o.rows[e])
+		if n := min(count, o.rows[e]); n > 0 {
+			rows, kinds = rows+n, kinds+1
+		}
 	}
-	return n
+	return rows, kinds
 }
 
 // candidate is a file that may continue as another.
 type candidate struct {
-	from, to     *gone
-	suffix, same int // names at the end of the path in common, rows in common
+	from, to    *gone
+	suffix      int // names at the end of the path in common
+	same, kinds int // rows in common, and those that differ from each other
 }
 
 // moves returns the new path of files that are gone, one to one. Both have the
 // same base name, and at least half of the rows are equal. The longest common end of
 // the path decides, then the number of equal rows; a tie moves nothing. A file with a
 // single row also needs the same parent folder name. With another base name at least two
-// rows and half of them are equal.
+// rows that differ from each other and half of them are equal: two of a kind are alike in files that
+// have nothing to do with each other.
 func (a *aligner) moves() map[string]string {
 	left, came := a.gone()
 	moved := map[string]string{}
@@ -70,7 +74,7 @@ func (a *aligner) moves() map[string]string {
 	}
 	take(slices.DeleteFunc(sameName(left, came, 1), func(c candidate) bool { return c.from.total == 1 && c.suffix < 2 }))
 	free := func(g *gone) bool { return taken[g] }
-	take(slices.DeleteFunc(sameRows(slices.DeleteFunc(left, free), slices.DeleteFunc(came, free)), func(c candidate) bool { return c.same < 2 }))
+	take(slices.DeleteFunc(sameRows(slices.DeleteFunc(left, free), slices.DeleteFunc(came, free)), func(c candidate) bool { return c.kinds < 2 }))
 	return moved
 }
 
@@ -178,7 +182,9 @@ func sameRows(left, came []*gone) (out []candidate) {
 }
 
 func compare(from, to *gone) candidate {
-	return candidate{from: from, to: to, suffix: commonEnd(from.path, to.path), same: from.common(to)}
+	c := candidate{from: from, to: to, suffix: commonEnd(from.path, to.path)}
+	c.same, c.kinds = from.common(to)
+	return c
 }
 
 // unambiguous are the candidates that half of the rows speak for, one for a file, the
