@@ -135,7 +135,7 @@ func TestUploadOnThePageIsAnImport(t *testing.T) {
 		}
 		s.imported(t, "project=acme/named&ref=main", report, "Idempotency-Key", "upload-mine") // an answer that is no upload's
 		for _, want := range []string{
-			"Files taken: 1 of 2", "<b>2 new</b>", fmt.Sprintf(`/scans/%s">Scan`, byPage.ScanID), "package-lock.json", "Not read: 1 lockfile<", "/findings?ref=refs%2Fheads%2Fmain&amp;repos=acme%2Fby-page",
+			`data-files="1" data-given="2"`, "<b>2 ", fmt.Sprintf(`/scans/%s">Scan`, byPage.ScanID), "package-lock.json", "/findings?ref=refs%2Fheads%2Fmain&amp;repos=acme%2Fby-page",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page lacks %q:\n%s", want, text)
