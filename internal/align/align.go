@@ -1,7 +1,7 @@
-// Package align decides which findings of two scans are the same. It is pure:
-// it compares what is stored with what is reported, and knows neither triage
-// nor storage. A pair says that a finding lives on, and its decision with it,
-// so what is ambiguous stays unpaired: the old finding ends, the new one is open.
+// Package align decides which findings of two scans are the same. It compares
+// stored rows with reported rows, and knows neither triage nor storage. A pair
+// keeps a finding and its decision. What is ambiguous stays unpaired: the old
+// finding ends, and the new one is open.
 package align
 
 import (

@@ -140,7 +140,7 @@ func TestNoDecisionOnOtherCode(t *testing.T) {
 	})
 }
 
-// What is the only one of its code in a file that stays goes on.
+// A finding whose code stands once in a file, before and after, is paired with itself.
 func TestNoLossOfWhatIsClear(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, next, oldIDs, newIDs, pairs := drawn(t, true)

@@ -204,7 +204,7 @@ func hears(t *testing.T, engine string) (w *world, c redoubt.Connection, clock *
 	return w, c, clock, push
 }
 
-// knownInProblem are the names and numbers in what is wrong with a webhook.
+// knownInProblem matches the names and numbers in the text of a webhook's problem.
 var knownInProblem = regexp.MustCompile(`acme/payments|\b(trunk|[0-9a-f]{12}|\d+)\b`)
 
 // silent says how the connection hears, and how often the payments are asked.
