@@ -335,5 +335,5 @@ func (w *world) meets(c redoubt.PolicyCondition, finding redoubt.IndexedFinding)
 		(!c.Reachable || reach == redoubt.Reachable || reach == redoubt.AlwaysReachable) &&
 		(c.EPSS == 0 || a.EPSS != nil && a.EPSS.Score >= c.EPSS) && (!c.Exploited || a.Exploited) && (!c.Malicious || finding.Malicious) &&
 		(!c.Fixable || len(fixes) > 0) && (!c.Direct || finding.Transitivity == redoubt.Direct) &&
-		clockOfDue().Sub(finding.RelevantSince) >= time.Duration(c.GraceDays)*24*time.Hour && redoubt.CoversRef(c.Branches, finding.Ref)
+		(c.GraceDays == 0 || clockOfDue().Sub(finding.RelevantSince) >= time.Duration(c.GraceDays)*24*time.Hour) && redoubt.CoversRef(c.Branches, finding.Ref)
 }
