@@ -20,7 +20,10 @@ type Row struct {
 	// Code is the text that matched, zero where it is not known; Loose is that text
 	// without layout and comments, see [Loose].
 	Code, Loose redoubt.Digest
-	Message     redoubt.Digest // of the message without its numbers
+	// Edges is of the first and the last line of a match of several lines; zero where
+	// it has one, or they are not known.
+	Edges   redoubt.Digest
+	Message redoubt.Digest // of the message without its numbers
 	// Line and Column are where the match begins, counted from 1; the end lies
 	// behind its last character.
 	Line, Column, EndLine, EndColumn int
@@ -61,8 +64,10 @@ func (r *Row) strong() strong { return strong{r.weak(), r.Column, r.EndLine - r.
 // ordered by the old ones. Files that are gone are followed first, then equal
 // code in a file, then the order of what has no code, or has changed. It takes
 // O(n log n) time but for the limits on files of equal names (see moves).
-func Rows(old, next []Row) []Pair {
-	a := aligner{old: old, next: next, paired: [2][]bool{make([]bool, len(old)), make([]bool, len(next))}}
+//
+// Gone says of a path with old rows alone whether its file is gone.
+func Rows(old, next []Row, gone func(path string) bool) []Pair {
+	a := aligner{old: old, next: next, isGone: gone, paired: [2][]bool{make([]bool, len(old)), make([]bool, len(next))}}
 	moved := a.moves()
 	files := map[string]*file{}
 	of := func(path string) *file {
@@ -93,6 +98,7 @@ func Rows(old, next []Row) []Pair {
 		sortRows(next, f.next)
 		a.pairEqual(f, func(r *Row) redoubt.Digest { return r.Code })
 		a.pairEqual(f, func(r *Row) redoubt.Digest { return r.Loose })
+		a.pairEdges(f)
 		a.pairByOrder(f)
 	}
 	slices.SortFunc(a.pairs, func(x, y Pair) int { return cmp.Compare(x.Old, y.Old) })
@@ -104,6 +110,7 @@ type file struct{ old, next []int }
 
 type aligner struct {
 	old, next []Row
+	isGone    func(path string) bool
 	paired    [2][]bool
 	pairs     []Pair
 }
@@ -123,20 +130,43 @@ func sortRows(rows []Row, at []int) {
 
 // pairEqual pairs what is left of equal code in a file, the first with the first.
 func (a *aligner) pairEqual(f *file, code func(*Row) redoubt.Digest) {
-	type key struct{ group, code redoubt.Digest }
-	left := map[key][]int{}
+	for _, k := range a.equal(f, code) {
+		for n := range min(len(k.old), len(k.next)) {
+			a.pair(k.old[n], k.next[n])
+		}
+	}
+}
+
+// pairEdges pairs what is left of matches of several lines with the same first and last line,
+// where both sides have as many: it was edited within.
+func (a *aligner) pairEdges(f *file) {
+	for _, k := range a.equal(f, func(r *Row) redoubt.Digest { return r.Edges }) {
+		if len(k.old) == len(k.next) {
+			for n := range k.old {
+				a.pair(k.old[n], k.next[n])
+			}
+		}
+	}
+}
+
+// equal are the rows that are left of a file by their group and a digest that both sides have.
+func (a *aligner) equal(f *file, of func(*Row) redoubt.Digest) map[[2]redoubt.Digest]*file {
+	kinds := map[[2]redoubt.Digest]*file{}
 	for _, i := range f.old {
-		if r := &a.old[i]; !a.paired[0][i] && code(r) != (redoubt.Digest{}) {
-			k := key{r.Group, code(r)}
-			left[k] = append(left[k], i)
+		r := &a.old[i]
+		if d := of(r); !a.paired[0][i] && d != (redoubt.Digest{}) {
+			k := [2]redoubt.Digest{r.Group, d}
+			if kinds[k] == nil {
+				kinds[k] = &file{}
+			}
+			kinds[k].old = append(kinds[k].old, i)
 		}
 	}
 	for _, i := range f.next {
 		r := &a.next[i]
-		k := key{r.Group, code(r)}
-		if of := left[k]; len(of) > 0 && !a.paired[1][i] {
-			a.pair(of[0], i)
-			left[k] = of[1:]
+		if k := kinds[[2]redoubt.Digest{r.Group, of(r)}]; k != nil && !a.paired[1][i] {
+			k.next = append(k.next, i)
 		}
 	}
+	return kinds
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
+// anywhere says of every file that only the old side has that it is gone.
+func anywhere(string) bool { return true }
+
 func digest(s string) (d redoubt.Digest) {
 	sum := sha256.Sum256([]byte(s))
 	copy(d[:], sum[:])
@@ -120,7 +123,7 @@ func drawn(t *rapid.T, withCode bool) (old, next []Row, oldIDs, newIDs []int, pa
 	}
 	old, oldIDs = was.scan(withCode)
 	next, newIDs = e.edited(was).scan(withCode)
-	return old, next, oldIDs, newIDs, Rows(old, next)
+	return old, next, oldIDs, newIDs, Rows(old, next, anywhere)
 }
 
 // A decision never goes to other code while its own stands in the file.
@@ -176,7 +179,7 @@ func TestTheSameAgainIsTheSame(t *testing.T) {
 		for i := range rows {
 			want = append(want, Pair{i, i})
 		}
-		if diff := cmp.Diff(want, Rows(rows, rows)); diff != "" {
+		if diff := cmp.Diff(want, Rows(rows, rows, anywhere)); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -197,7 +200,7 @@ func TestTheOrderOfAReportMeansNothing(t *testing.T) {
 			}
 			return out
 		}
-		if diff := cmp.Diff(named(pairs, newIDs), named(Rows(old, mixed), ids)); diff != "" {
+		if diff := cmp.Diff(named(pairs, newIDs), named(Rows(old, mixed, anywhere), ids)); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -250,7 +253,7 @@ func TestFiles(t *testing.T) {
 		"two, of the same name, without code": {withoutCode(lines("a/x.js", "eval(q)", "f")), withoutCode(lines("b/x.js", "eval(q)", "f")), []Pair{{0, 0}, {1, 1}}},
 		"two that fit as well":                {join(lines("a/x.js", "1", "2"), lines("b/x.js", "1", "2")), join(lines("c/x.js", "1", "2"), lines("d/x.js", "1", "2")), nil},
 	} {
-		if diff := cmp.Diff(c.want, Rows(c.old, c.next)); diff != "" {
+		if diff := cmp.Diff(c.want, Rows(c.old, c.next, anywhere)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -278,7 +281,7 @@ func TestOrder(t *testing.T) {
 		},
 		"of another rule": {[]Row{at("x", 1, 1)}, []Row{at("y", 1, 1)}, nil},
 	} {
-		if diff := cmp.Diff(c.want, Rows(c.old, c.next)); diff != "" {
+		if diff := cmp.Diff(c.want, Rows(c.old, c.next, anywhere)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -374,7 +377,7 @@ func BenchmarkRows(b *testing.B) {
 				old, _ := was.scan(withCode)
 				next, _ := is.scan(withCode)
 				for b.Loop() {
-					Rows(old, next)
+					Rows(old, next, anywhere)
 				}
 				per := float64(b.Elapsed()) / float64(b.N)
 				if size == 2_000 {

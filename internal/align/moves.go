@@ -90,15 +90,15 @@ func (a *aligner) gone() (left, came []*gone) {
 		return out
 	}
 	had, has := paths(a.old), paths(a.next)
-	only := func(rows []Row, others map[string]bool) []*gone {
+	only := func(rows []Row, not func(path string) bool) []*gone {
 		files := map[string]*gone{}
 		var list []*gone
 		for i := range rows {
 			r := &rows[i]
-			if others[r.Path] {
+			g := files[r.Path]
+			if g == nil && not(r.Path) {
 				continue
 			}
-			g := files[r.Path]
 			if g == nil {
 				g = &gone{path: r.Path, rows: map[evidence]int{}}
 				files[r.Path], list = g, append(list, g)
@@ -113,7 +113,8 @@ func (a *aligner) gone() (left, came []*gone) {
 		slices.SortFunc(list, func(x, y *gone) int { return strings.Compare(x.path, y.path) })
 		return list
 	}
-	return only(a.old, has), only(a.next, had)
+	stays := func(path string) bool { return has[path] || !a.isGone(path) }
+	return only(a.old, stays), only(a.next, func(path string) bool { return had[path] })
 }
 
 // sameName compares files of the same name, or of the same end of the path of so

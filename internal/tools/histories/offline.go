@@ -54,6 +54,9 @@ func (m *match) row(withCode bool) align.Row {
 	}
 	if withCode {
 		r.Code, r.Loose = digest(m.text()), digest(align.Loose(m.Path, m.Extra.Lines))
+		if lines := strings.Split(m.Extra.Lines, "\n"); len(lines) > 1 {
+			r.Edges = digest(lines[0] + "\n" + lines[len(lines)-1])
+		}
 	}
 	return r
 }
@@ -164,7 +167,7 @@ func offline(folder string, pairs io.Writer, without bool) error {
 		for _, withCode := range []bool{true, false} {
 			var f figures
 			for n := 1; n < len(scans); n++ {
-				found := align.Rows(rowsOf(scans[n-1], withCode), rowsOf(scans[n], withCode))
+				found := align.Rows(rowsOf(scans[n-1], withCode), rowsOf(scans[n], withCode), func(string) bool { return true })
 				f.add(scans[n-1], scans[n], found, renames[names[n]])
 				for _, p := range found {
 					if pairs != nil && withCode != without {
