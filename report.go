@@ -116,6 +116,9 @@ type Result struct {
 	// beside it or a decision elsewhere, which counts where its sender may triage.
 	MutedOutside bool
 	Blocking     bool // the scanner would fail the build on it
+	// Binds says that the rule has metavariables, so that what matches may change
+	// in form and be the same still.
+	Binds bool
 
 	Secret     *SecretMatch // secrets only
 	Dependency *Vulnerable  // supply chain only

@@ -30,6 +30,8 @@ type Row struct {
 	// Binds says that the rule has metavariables, so that its match may change
 	// without becoming another finding.
 	Binds bool
+	// ByCode says that the row pairs by its code alone, not by what stands around it.
+	ByCode bool
 }
 
 // Pair says that the old row of one index is the new row of the other.

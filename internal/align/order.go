@@ -28,7 +28,7 @@ func (a *aligner) pairByOrder(f *file) {
 	for _, i := range f.next {
 		mark(&a.next[i])
 	}
-	out := func(r *Row) bool { return !by[r.Group] || r.Code != (redoubt.Digest{}) && r.length() == 0 }
+	out := func(r *Row) bool { return r.ByCode || !by[r.Group] || r.Code != (redoubt.Digest{}) && r.length() == 0 }
 	old := slices.DeleteFunc(slices.Clone(f.old), func(i int) bool { return a.paired[0][i] || out(&a.old[i]) })
 	next := slices.DeleteFunc(slices.Clone(f.next), func(i int) bool { return a.paired[1][i] || out(&a.next[i]) })
 	if len(old) == 0 || len(next) == 0 {

@@ -20,7 +20,7 @@ type Sighting struct {
 	// may not triage: whether it is muted is what is known of it, not what is said.
 	Proposed bool
 
-	blind bool   // nothing is told of its code; EdgeHash is what it has in common with those like it
+	blind bool   // nothing is told of its code: its identity is good for this report alone
 	more  int    // further places of the same secret in the same file
 	links *Links // into another commit than the plan's; mostly nil
 }
@@ -32,13 +32,7 @@ type Sighting struct {
 // several results by its nature (a secret that a file repeats, a package in
 // several versions), the first in the tree that is not muted speaks for them.
 func Observe(report *redoubt.Report) ([]Sighting, redoubt.Refusals) {
-	return observePart(report, "")
-}
-
-// observePart is Observe of a report that tells only what a diff scan of a ref found new;
-// with no ref it tells all.
-func observePart(report *redoubt.Report, ref string) ([]Sighting, redoubt.Refusals) {
-	o := observer{tool: canonicalTool(report.Tool), partOf: ref, ordinals: map[redoubt.Digest]int64{}, at: map[redoubt.Identity]int{}}
+	o := observer{tool: canonicalTool(report.Tool), ordinals: map[redoubt.Digest]int64{}, at: map[redoubt.Identity]int{}}
 	var refused redoubt.Refusals
 	results := make([]digestedResult, 0, len(report.Results))
 	for i := range report.Results {
@@ -127,7 +121,6 @@ func canonicalTool(tool string) string {
 type observer struct {
 	d         digester
 	tool      string
-	partOf    string // the ref of a diff scan; empty for a scan of all
 	ordinals  map[redoubt.Digest]int64
 	at        map[redoubt.Identity]int
 	sightings []Sighting
@@ -190,7 +183,7 @@ func (o *observer) identity(r *redoubt.Result, code redoubt.Digest) redoubt.Iden
 	case r.MatchBasedID != "":
 		return o.numbered(redoubt.IdentityMatchBased, d.start("match 1").str(r.MatchBasedID).sum())
 	case isSecret(r):
-		return o.numbered(redoubt.IdentitySecret, o.alike(r))
+		return o.numbered(redoubt.IdentitySecret, d.start("redacted").str(rule, r.Path).sum())
 	case r.Dependency != nil:
 		return redoubt.Identity{Kind: redoubt.IdentityDependency, Hash: d.vulnerability(r)}
 	case fingerprint != "":
@@ -205,7 +198,19 @@ func (o *observer) identity(r *redoubt.Result, code redoubt.Digest) redoubt.Iden
 		}
 		return o.numbered(redoubt.IdentityOwn, d.sum())
 	}
-	return o.numbered(redoubt.IdentityOwn, o.alike(r))
+	return o.numbered(redoubt.IdentityOwn, d.start("blind").str(rule, r.Path).sum())
+}
+
+// isBlind reports whether a result tells nothing of its code, as those of semgrep's JSON
+// where nobody is logged in, and of secrets that are redacted.
+func isBlind(r *redoubt.Result) bool {
+	switch {
+	case r.MatchBasedID != "" || r.Dependency != nil:
+		return false
+	case isSecret(r):
+		return r.Secret == nil || r.Secret.Hash == (redoubt.Digest{})
+	}
+	return cmp.Or(r.Fingerprint, r.SyntacticID, r.Code) == ""
 }
 
 // cutCode is the length, in bytes, of code that may have been cut when it was read.
@@ -309,6 +314,8 @@ func (o *observer) codeHash(r *redoubt.Result) redoubt.Digest {
 		return o.d.start("package").str(r.Dependency.Ecosystem, r.Dependency.Package, r.Dependency.Vulnerability).sum()
 	case r.Code != "" && !isSecret(r):
 		return o.d.start("normal code").str(normalCode(r.Code)).sum()
+	case r.MatchBasedID == "" && !isSecret(r) && cmp.Or(r.Fingerprint, r.SyntacticID) != "":
+		return o.d.start("fingerprint").str(cmp.Or(r.Fingerprint, r.SyntacticID)).sum()
 	}
 	return redoubt.Digest{}
 }
@@ -326,12 +333,8 @@ func (o *observer) patternHash(r *redoubt.Result) redoubt.Digest {
 }
 
 // edgeHash stands for a match of several lines when something within it is
-// edited: its formula group, first and last line. Of what is told of without its
-// code it is what those that are alike have in common.
+// edited: its formula group, first and last line.
 func (o *observer) edgeHash(r *redoubt.Result) redoubt.Digest {
-	if isBlind(r) {
-		return o.alike(r)
-	}
 	if r.MatchBasedID == "" || r.StartHash == "" || r.EndHash == "" || r.Location.EndLine <= r.Location.Line || r.Dependency != nil || isSecret(r) {
 		return redoubt.Digest{}
 	}

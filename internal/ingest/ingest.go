@@ -92,7 +92,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	if err != nil {
 		return Summary{}, err
 	}
-	if err := u.continueBlind(ctx, s, project, sightings); err != nil {
+	if err := u.inheritBlind(ctx, s, project, sightings); err != nil {
 		return Summary{}, err
 	}
 	if err := u.holdMutes(ctx, s, project.ID, sightings); err != nil {
@@ -152,11 +152,7 @@ func (a *application) recordOnly(ctx context.Context, scanID int64, sightings []
 
 // observe makes of the report what can be taken of it, and tells the rest.
 func (u *Upload) observe() ([]Sighting, []redoubt.InventoryStatement, redoubt.Refusals) {
-	part := u.Ref
-	if u.Full {
-		part = ""
-	}
-	sightings, refused := observePart(u.Report, part)
+	sightings, refused := Observe(u.Report)
 	u.proposeMutes(sightings)
 	inventories, more := statements(u.Report)
 	all := u.Report.Refusals
@@ -272,27 +268,30 @@ func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, e
 	for i := range sightings {
 		reported[sightings[i].Finding.Identity] = true
 	}
-	var lineages []int64
+	stored := Stored{Findings: rows}
+	links := a.facts(Scope{}, nil).Links
+	current := liveRows(rows)
+	changed := changedFiles(current, pointers(sightings), func(*Sighting) Links { return links })
+	if stored.Bodies, err = bodiesIn(ctx, a.s, current, changed); err != nil {
+		return Stored{}, err
+	}
 	known := make(map[redoubt.Identity]bool, len(rows))
+	var lineages []int64
 	for i := range rows {
-		known[rows[i].Identity] = true
-		if live(rows[i].State) != reported[rows[i].Identity] {
-			lineages = append(lineages, rows[i].LineageID)
+		row := &rows[i]
+		known[row.Identity] = true
+		if reported[row.Identity] != live(row.State) || changed[row.Path] {
+			lineages = append(lineages, row.LineageID)
 		}
 	}
 	var unseen []redoubt.Identity
-	var fresh []*redoubt.Finding
 	for i := range sightings {
-		if f := &sightings[i].Finding; !known[f.Identity] {
-			unseen, fresh = append(unseen, f.Identity), append(fresh, f)
+		if s := &sightings[i]; !known[s.Finding.Identity] {
+			unseen = append(unseen, s.Finding.Identity)
 		}
 	}
-	stored := Stored{Findings: rows}
 	slices.Sort(lineages)
 	lineages = slices.Compact(lineages)
-	if stored.Bodies, err = a.loadBodies(ctx, rows, reported, fresh); err != nil {
-		return Stored{}, err
-	}
 	if len(lineages) > 0 {
 		if stored.Lineages, err = a.s.Lineages(ctx, lineages); err != nil {
 			return Stored{}, err

@@ -67,36 +67,30 @@ type Changes struct {
 // Plan decides the life of findings (semantics §5): which of the report's
 // sightings are new, still there, back, or moved, and which stored findings it
 // closes. It is pure: the same arguments give the same changes, in the same
-// order. Its time is linear in rows and sightings, but for sorting what pairs.
+// order.
 func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
 	p := planner{Facts: facts, reopened: map[int64]bool{}, proposed: map[int64]*Sighting{}, lineages: newJoiner(stored), bodies: stored.Bodies, beside: stored.beside, reports: true}
-	p.served = servedRules(facts.RuleIDs)
 	p.run(stored, report)
 	return p.changes, p.err
 }
 
 func (p *planner) run(stored Stored, report []Sighting) {
-	rows := make(map[redoubt.Identity]*redoubt.Finding, len(stored.Findings))
+	p.rows = make(map[redoubt.Identity]*redoubt.Finding, len(stored.Findings))
 	for i := range stored.Findings {
-		rows[stored.Findings[i].Identity] = &stored.Findings[i]
+		p.rows[stored.Findings[i].Identity] = &stored.Findings[i]
 	}
-	var unseen []*Sighting
-	seen := make(map[int64]bool, len(report))
-	for i := range report {
-		s := &report[i]
-		row := rows[s.Finding.Identity]
-		if row == nil {
-			unseen = append(unseen, s)
-			continue
+	seen, told := make(map[int64]bool, len(report)), make(map[*Sighting]bool, len(report))
+	take := func(pairs []pair) {
+		for _, k := range pairs {
+			seen[k.row.ID], told[k.sighting] = true, true
+			p.matchExisting(k)
 		}
-		seen[row.ID] = true
-		p.matchExisting(pair{row: row, sighting: s})
 	}
-	known, unseen := p.recognise(stored.Findings, seen, unseen)
-	for _, k := range known {
-		seen[k.row.ID] = true
-		p.matchExisting(k)
-	}
+	sightings := pointers(report)
+	take(p.aligned(liveRows(stored.Findings), sightings))
+	unseen := slices.DeleteFunc(sightings, func(s *Sighting) bool { return told[s] })
+	take(p.recognise(stored.Findings, seen, unseen))
+	unseen = slices.DeleteFunc(unseen, func(s *Sighting) bool { return told[s] })
 	var missing []*redoubt.Finding
 	for i := range stored.Findings {
 		if row := &stored.Findings[i]; live(row.State) && !seen[row.ID] {
@@ -118,8 +112,8 @@ type planner struct {
 	handedOver map[int64]bool // findings that a scanner hands over in this very commit
 	bodies     map[int64]redoubt.FindingWrite
 	beside     beside
-	came       []*Sighting         // known findings that were not counted where they are seen
-	served     map[int64]bool      // rules that the scan ran, where their text is known
+	rows       map[redoubt.Identity]*redoubt.Finding // all that are stored of the source on the ref
+	fresh      int64                                 // how many identities were made up
 	added      []*Sighting         // of changes.Added
 	reopened   map[int64]bool      // findings that came back
 	proposed   map[int64]*Sighting // of findings that are muted by a proposal only
@@ -131,9 +125,6 @@ type planner struct {
 // lineage, or because it is paired.
 func (p *planner) matchExisting(known pair) {
 	row, s := known.row, known.sighting
-	if !p.Scope.counted(row) || row.Path != s.Finding.Path || row.RuleName != s.Finding.RuleName || row.State != s.Finding.State {
-		p.came = append(p.came, s)
-	}
 	next := p.updatedRow(row, s)
 	if s.Proposed {
 		next.State, p.proposed[row.ID] = p.proposedState(row, s.Finding.Identity), s
@@ -152,7 +143,7 @@ func (p *planner) matchExisting(known pair) {
 		if next.State == redoubt.Unresolved && !p.handedOver[row.ID] {
 			p.reopened[row.ID] = true
 		}
-	case known.moved && s.otherRule(row), row.Path != next.Path:
+	case row.Path != next.Path, s.otherRule(row):
 		change = ItemMoved
 		p.addEvent(row.ID, redoubt.EventMoved, moveDetail{From: row.Path, FromLine: row.Line, To: next.Path, ToLine: next.Line})
 	case row.Content != next.Content || row.RuleID != next.RuleID || row.State != next.State || row.Severity != next.Severity:
@@ -163,12 +154,11 @@ func (p *planner) matchExisting(known pair) {
 	}
 	p.recordMuting(row, &next)
 	p.link(row, s)
-	switch {
-	case !p.Unwritten:
-		p.became(s, &next)
-	case s.blind, row.CodeHash == (redoubt.Digest{}) && s.Finding.Package == "":
+	if p.Unwritten {
 		p.became(s, row)
-	} // else its code is told, and it is judged as that: nothing is written that would part copies
+	} else {
+		p.became(s, &next)
+	}
 	if next.State == redoubt.Unresolved {
 		p.changes.Reported = append(p.changes.Reported, row.ID)
 	}
@@ -189,7 +179,7 @@ func (p *planner) matchExisting(known pair) {
 // finding is. What is told of without its code has no name that comes again.
 func (p *planner) link(row *redoubt.Finding, s *Sighting) {
 	sighting, id := &s.Finding, s.Finding.Identity
-	if id == row.Identity || s.blind {
+	if id == row.Identity || s.blind || p.rows[id] != nil {
 		return
 	}
 	if other := p.lineages.of(id); other != 0 && p.apart(row.LineageID, other) {
@@ -228,6 +218,9 @@ func (p *planner) updatedRow(row *redoubt.Finding, s *Sighting) redoubt.Finding 
 	if next.Package == "" {
 		next.Coverage = p.Scope.coverageNow(row, &next)
 	}
+	if row.ID != 0 && (s.blind || p.rows[next.Identity] != nil) { // another one has that name
+		next.Identity = row.Identity
+	}
 	if next.PatternHash == (redoubt.Digest{}) && next.Identity == row.Identity {
 		next.PatternHash = row.PatternHash // which is the same and was not told
 	}
@@ -237,8 +230,7 @@ func (p *planner) updatedRow(row *redoubt.Finding, s *Sighting) redoubt.Finding 
 	return next
 }
 
-// closeAbsent closes what the scan no longer sees, after pairing it with what it
-// sees for the first time; the rest of that is new.
+// closeAbsent closes what the scan no longer sees; what it sees and nothing continues is new.
 func (p *planner) closeAbsent(missing []*redoubt.Finding, unseen []*Sighting) {
 	var closing, staying []*redoubt.Finding
 	for _, row := range missing {
@@ -250,11 +242,6 @@ func (p *planner) closeAbsent(missing []*redoubt.Finding, unseen []*Sighting) {
 		default:
 			staying = append(staying, row)
 		}
-	}
-	pairs, closing, unseen := pairUp(p.Scope, p.likenesses(unseen), closing, unseen)
-	renamed, staying, unseen := p.Scope.pairRenamedRules(staying, unseen)
-	for _, pair := range slices.Concat(pairs, renamed) {
-		p.matchExisting(pair)
 	}
 	p.markMissed(staying)
 	for _, row := range closing {
@@ -295,6 +282,10 @@ func (p *planner) addFinding(s *Sighting) {
 		ProjectID: p.ProjectID, Ref: p.Ref, Source: p.Source, FirstScanID: p.ScanID,
 		CreatedAt: p.At, RelevantSince: p.At, LineageID: p.lineages.of(s.Finding.Identity),
 	}, s)
+	if s.blind && next.LineageID == 0 || p.rows[next.Identity] != nil {
+		next.Identity, next.LineageID = p.freshIdentity(next.Identity.Kind), 0
+		p.became(s, &next)
+	}
 	if s.Proposed {
 		next.State = p.proposedState(&redoubt.Finding{LineageID: next.LineageID}, s.Finding.Identity)
 		p.hold(s, next.State)

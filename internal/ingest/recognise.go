@@ -2,20 +2,53 @@ package ingest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
 
-// recognise finds sightings under another identity of a finding's lineage: of
-// a report that tells less or more than the last one, of a file that moved
-// back, or of what came and went on another ref. It returns the others too.
-func (p *planner) recognise(rows []redoubt.Finding, seen map[int64]bool, unseen []*Sighting) (known []pair, others []*Sighting) {
-	if !p.reports || len(p.lineages.known) == 0 {
-		return nil, unseen
+// aligned pairs the live findings with the sightings that they are now. A diff scan does
+// not tell what is gone: there no file moves, and what tells nothing of its code takes over
+// no decision.
+func (p *planner) aligned(rows []*redoubt.Finding, sightings []*Sighting) []pair {
+	a := alignment{
+		rows: rows, sightings: sightings, bodies: p.bodies, gone: p.Scope.isGone, served: servedRules(p.RuleIDs),
+		byCode: func(f *redoubt.Finding) bool { return !p.Scope.counted(f) },
+		owned:  func(id redoubt.Identity) bool { return p.lineages.of(id) != 0 },
 	}
+	if !p.Scope.Full {
+		a.gone = func(string) bool { return false }
+	}
+	a.changed = changedFiles(rows, sightings, p.linksOf)
+	pairs, err := a.pairs(p.linksOf)
+	if err != nil {
+		p.err = err
+	}
+	if p.Scope.Full {
+		return pairs
+	}
+	return slices.DeleteFunc(pairs, func(k pair) bool {
+		decided := k.row.State == redoubt.Muted || triageWeight(p.lineages.lineages[k.row.LineageID].Triage) > 0
+		return k.sighting.blind && decided
+	})
+}
+
+// servedRules are the ids of the rules of a report whose text is known, by name.
+func servedRules(ids map[*redoubt.Rule]int64) map[string]int64 {
+	out := map[string]int64{}
+	for rule, id := range ids {
+		if rule.Version > 0 {
+			out[rule.Name] = id
+		}
+	}
+	return out
+}
+
+// recognise pairs what no live finding continues with a finding that is closed, or is
+// known by another name of its lineage: what came back, or came and went on another ref.
+func (p *planner) recognise(rows []redoubt.Finding, seen map[int64]bool, unseen []*Sighting) (known []pair) {
 	absent := map[int64][]*redoubt.Finding{}
 	for i := range rows {
 		if row := &rows[i]; !seen[row.ID] {
@@ -23,21 +56,30 @@ func (p *planner) recognise(rows []redoubt.Finding, seen map[int64]bool, unseen 
 		}
 	}
 	taken := map[int64]bool{}
+	take := func(row *redoubt.Finding, s *Sighting) {
+		taken[row.ID] = true
+		known = append(known, pair{row: row, sighting: s})
+	}
+	var others []*Sighting
 	for _, s := range unseen {
+		if row := p.rows[s.Finding.Identity]; row != nil && !seen[row.ID] {
+			take(row, s)
+		} else if row == nil && p.reports {
+			others = append(others, s)
+		}
+	}
+	for _, s := range others {
 		var best *redoubt.Finding
 		for _, row := range absent[p.lineages.of(s.Finding.Identity)] {
 			if !taken[row.ID] && p.Scope.mayBeSame(row, &s.Finding) && (best == nil || closer(row, best, s.Finding.Path)) {
 				best = row
 			}
 		}
-		if best == nil {
-			others = append(others, s)
-			continue
+		if best != nil {
+			take(best, s)
 		}
-		taken[best.ID] = true
-		known = append(known, pair{row: best, sighting: s})
 	}
-	return known, others
+	return known
 }
 
 // mayBeSame reports whether a row that the scan did not see under its own identity
@@ -56,6 +98,14 @@ func closer(row, best *redoubt.Finding, path string) bool {
 	return row.Path == path && best.Path != path
 }
 
+// freshIdentity is one that nothing had before: of a finding that tells nothing of its
+// code, or whose own name another one has.
+func (p *planner) freshIdentity(kind redoubt.IdentityKind) redoubt.Identity {
+	var d digester
+	p.fresh++
+	return redoubt.NumberedIdentity(kind, d.start("fresh 1").str(p.Ref, p.Source).num(p.ScanID, p.Now.UnixMicro()).sum(), p.fresh)
+}
+
 // detailLevel ranks how much is known of a finding: nothing of its code, its code, or
 // the scanner's own match_based_id beside it.
 func detailLevel(f *redoubt.Finding) int {
@@ -72,7 +122,10 @@ func detailLevel(f *redoubt.Finding) int {
 // rule: by its name, or by its text, which is in the scanner's own ids alone.
 func (s *Sighting) otherRule(row *redoubt.Finding) bool {
 	f := &s.Finding
-	return detailLevel(f) == detailLevel(row) && (detailLevel(f) == 2 || f.RuleName != row.RuleName)
+	if detailLevel(f) != detailLevel(row) {
+		return false
+	}
+	return f.RuleName != row.RuleName || detailLevel(f) == 2 && f.CodeHash == row.CodeHash && f.PatternHash != row.PatternHash
 }
 
 // keepDetails lets a finding keep what a sighting that tells less does not tell, and
@@ -80,6 +133,9 @@ func (s *Sighting) otherRule(row *redoubt.Finding) bool {
 func (p *planner) keepDetails(row, next *redoubt.Finding, s *Sighting) (w redoubt.FindingWrite) {
 	next.Identity, next.CodeHash, next.PatternHash, next.RuleID = row.Identity, row.CodeHash, row.PatternHash, row.RuleID
 	next.EdgeHash = row.EdgeHash
+	if next.Content == row.Content {
+		return w
+	}
 	was := p.bodies[row.ID]
 	var body redoubt.Body
 	if err := json.Unmarshal(fmt.Appendf(nil, "{%s}", was.Body), &body); err != nil {
@@ -101,41 +157,4 @@ func (p *planner) keepDetails(row, next *redoubt.Finding, s *Sighting) (w redoub
 	}
 	w.Evidence = was.Evidence
 	return w
-}
-
-// loadBodies reads body and evidence of the rows that a sighting may be of that tells
-// less, or of whose code it tells first: of its rule, and not reported under their own
-// identity. Where some may pair by their number, all of the rule count.
-func (a *application) loadBodies(ctx context.Context, rows []redoubt.Finding, reported map[redoubt.Identity]bool, unseen []*redoubt.Finding) (map[int64]redoubt.FindingWrite, error) {
-	type levels struct {
-		least, most int
-		guess       bool // code is told of some and of others not
-	}
-	told := map[string]levels{}
-	for _, f := range unseen {
-		n := detailLevel(f)
-		of, known := told[f.RuleName]
-		if !known {
-			of.least = n
-		}
-		told[f.RuleName] = levels{least: min(of.least, n), most: max(of.most, n)}
-	}
-	for i := range rows {
-		n := detailLevel(&rows[i])
-		if of, asked := told[rows[i].RuleName]; asked && !reported[rows[i].Identity] && (n == 0) != (of.most == 0) {
-			of.guess = true
-			told[rows[i].RuleName] = of
-		}
-	}
-	var ids []int64
-	for i := range rows {
-		of, asked := told[rows[i].RuleName]
-		if asked && (of.guess || of.least < detailLevel(&rows[i])) && !reported[rows[i].Identity] {
-			ids = append(ids, rows[i].ID)
-		}
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	return a.s.FindingBodies(ctx, ids)
 }
