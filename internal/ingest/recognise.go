@@ -30,7 +30,7 @@ func (p *planner) aligned(rows []*redoubt.Finding, sightings []*Sighting) []pair
 		return pairs
 	}
 	return slices.DeleteFunc(pairs, func(k pair) bool {
-		decided := k.row.State == redoubt.Muted || triageWeight(p.lineages.lineages[k.row.LineageID].Triage) > 0
+		decided := triageWeight(p.lineages.lineages[k.row.LineageID].Triage) > 0
 		return k.sighting.blind && decided
 	})
 }
