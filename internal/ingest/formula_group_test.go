@@ -125,17 +125,17 @@ func TestAMoveBeforeTheFirstScanOfABranch(t *testing.T) {
 			merged []redoubt.Result               // what main has in the end
 			want   map[string]redoubt.TriageState // on all refs, by path
 		}{
-			"a move":          {[]redoubt.Result{at("b.js")}, map[string]redoubt.TriageState{"b.js": redoubt.TriageIgnored}},
-			"code of its own": {[]redoubt.Result{at("a.js"), at("b.js")}, map[string]redoubt.TriageState{"a.js": redoubt.TriageIgnored, "b.js": redoubt.TriageUntriaged}},
+			"a move":          {[]redoubt.Result{at("lib/app/a.js")}, map[string]redoubt.TriageState{"lib/app/a.js": redoubt.TriageIgnored}},
+			"code of its own": {[]redoubt.Result{at("app/a.js"), at("lib/app/a.js")}, map[string]redoubt.TriageState{"app/a.js": redoubt.TriageIgnored, "lib/app/a.js": redoubt.TriageUntriaged}},
 		} {
 			t.Run(fmt.Sprint(name, ", full ", whole), func(t *testing.T) {
 				m := newMemory()
-				decided := apply(t, m, full(at("a.js"))).Items[0].FindingID
+				decided := apply(t, m, full(at("app/a.js"))).Items[0].FindingID
 				for _, l := range m.lineages {
 					l.Triage = redoubt.Triage{State: redoubt.TriageIgnored}
 				}
 				m.tick(1e9)
-				sum := apply(t, m, upload(full(at("b.js")), func(u *Upload) { u.Ref, u.Full, u.DeclaredFull = "dev", whole, whole }))
+				sum := apply(t, m, upload(full(at("lib/app/a.js")), func(u *Upload) { u.Ref, u.Full, u.DeclaredFull = "dev", whole, whole }))
 				if row := m.rows[sum.Items[0].FindingID]; sum.New != 1 || m.lineages[row.LineageID].Triage.State != redoubt.TriageUntriaged {
 					t.Fatalf("on the branch: %+v, %s", sum, m.lineages[row.LineageID].Triage.State)
 				}

@@ -16,7 +16,6 @@ type lookStep struct {
 	sees  string // those that the report tells; all where it is empty
 	told  string // those whose code it tells
 	look  string // "": all was read; else one of: partly, failed, lists nothing, hides muted, diff, partly diff, other rule
-	after bool   // an upgrade from a version that did not keep what scans missed
 	want  string // what it tells, each with * where it is ignored then
 	live  int    // findings of the ref then; not looked at where it is 0
 }
@@ -41,9 +40,9 @@ func TestBlindReportsCountWhatTheLastOneSaw(t *testing.T) {
 		"a rule gave up while it came": {{ref: main, calls: "a*", want: "a*"}, {ref: main, calls: "ea", look: "partly", want: "ea"}, {ref: main, calls: "fea", want: "fea"}},
 		"a run failed while it came":   {{ref: main, calls: "a*", want: "a*"}, {ref: main, calls: "ea", look: "failed", want: "ea"}, {ref: main, calls: "fea", want: "fea"}},
 		"a part was read, and it comes where that is": {
-			{ref: main, calls: "a*", want: "a*"}, {ref: main, calls: "ea", sees: "e", look: "partly", want: "e"},
+			{ref: main, calls: "a*", want: "a*"}, {ref: main, calls: "-ea", sees: "e", look: "partly", want: "e"},
 		},
-		"the rest is read then":      {{ref: main, calls: "ab", sees: "a", look: "partly", want: "a"}, {ref: main, calls: "a*b", sees: "a", look: "partly", want: "a*"}, {ref: main, calls: "e", want: "e"}},
+		"the rest is read then":      {{ref: main, calls: "ab", sees: "a", look: "partly", want: "a"}, {ref: main, calls: "a*b", sees: "a", look: "partly", want: "a*"}, {ref: main, calls: "-e", want: "e"}},
 		"muted is hidden then":       {{ref: main, calls: "a~b*", want: "ab*"}, {ref: main, calls: "a~be", sees: "be", look: "hides muted", want: "be"}},
 		"muted is hidden, the same":  {{ref: main, calls: "a~b*", want: "ab*"}, {ref: main, calls: "a~b", sees: "b", look: "hides muted", want: "b*", live: 2}, {ref: main, calls: "a~b", want: "ab*", live: 2}},
 		"muted is told first":        {{ref: main, calls: "a~b*", sees: "b", look: "hides muted", want: "b*"}, {ref: main, calls: "a~b", want: "ab*"}},
@@ -76,27 +75,6 @@ func TestBlindReportsCountWhatTheLastOneSaw(t *testing.T) {
 	}
 }
 
-// TestAnUpgradeHidesNothing has the scans before the last made by a version that did not keep
-// what each of them missed. Where none missed anything, decisions stay.
-func TestAnUpgradeHidesNothing(t *testing.T) {
-	const main, dev = "main", "dev"
-	for name, steps := range map[string][]lookStep{
-		"all was read":                {{ref: main, calls: "a*b", want: "a*b"}, {ref: main, calls: "-ab", want: "a*b", after: true, live: 2}, {ref: main, calls: "--ab", want: "a*b", live: 2}},
-		"a part was read, both times": {{ref: main, calls: "a*b", look: "partly", want: "a*b"}, {ref: main, calls: "-ab", look: "partly", want: "a*b", after: true, live: 2}},
-		"a part was not read":         {{ref: main, calls: "a*b*", want: "a*b*"}, {ref: main, calls: "ab", sees: "a", look: "partly", want: "a"}, {ref: main, calls: "eab", want: "eab", after: true, live: 3}},
-		"on the branch of it":         {{ref: main, calls: "a*b*", want: "a*b*"}, {ref: main, calls: "ab", sees: "a", look: "partly", want: "a"}, {ref: dev, calls: "eab", want: "eab", after: true}},
-		"nothing closes": {
-			{ref: main, calls: "a*", look: "lists nothing", want: "a*"}, {ref: main, calls: "ea", look: "lists nothing", want: "ea"}, {ref: dev, calls: "fea", look: "lists nothing", want: "fea", after: true},
-		},
-		"a rule gave up":          {{ref: main, calls: "a*b", want: "a*b"}, {ref: main, calls: "eab", look: "partly", want: "eab"}, {ref: main, calls: "gfeab", want: "gfeab", after: true}},
-		"code, then none":         {{ref: main, calls: "a*b", told: "ab", want: "a*b"}, {ref: main, calls: "ef", want: "ef", after: true}},
-		"none, then code":         {{ref: main, calls: "a*b", want: "a*b"}, {ref: main, calls: "ef", told: "ef", want: "ef", after: true}},
-		"code, and the same code": {{ref: main, calls: "a*b", told: "ab", want: "a*b"}, {ref: main, calls: "-ab", told: "ab", want: "a*b", after: true}},
-	} {
-		t.Run(name, func(t *testing.T) { applySteps(t, steps) })
-	}
-}
-
 // TestWhatDiffScansTold is continued by no full scan, and what a full scan told by no diff scan:
 // one tells what its base has not, and no number says what that is. E is never decided on.
 func TestWhatDiffScansTold(t *testing.T) {
@@ -109,7 +87,7 @@ func TestWhatDiffScansTold(t *testing.T) {
 		"the scan of that failed":      {{ref: main, calls: "e", sees: "-", look: "failed", want: ""}, {ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
 		"that was not asked for it":    {{ref: main, calls: "e", sees: "-", look: "other rule", want: ""}, {ref: dev, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: dev, calls: "e", want: "e"}},
 		"on the primary branch":        {{ref: main, calls: "e", sees: "-", look: "other rule", want: ""}, {ref: main, calls: "ea*", sees: "a", look: "diff", want: "a*"}, {ref: main, calls: "e", want: "e"}},
-		"in a diff scan again":         {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "-a", look: "diff", want: "a*", live: 1}},
+		"in a diff scan again":         {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "-a", look: "diff", want: "a", live: 1}},
 		"of a full one, one is put in": {{ref: main, want: ""}, {ref: dev, calls: "a*", want: "a*"}, {ref: dev, calls: "-ea", sees: "e", look: "diff", want: "e"}},
 		"of a full one, the same":      {{ref: main, want: ""}, {ref: dev, calls: "a*", want: "a*"}, {ref: dev, calls: "-a", look: "diff", want: "a", live: 2}, {ref: dev, calls: "-a", want: "a*", live: 1}},
 	} {
@@ -165,11 +143,6 @@ func (step lookStep) upload(t *testing.T, m *memory, secrets bool) (got string, 
 	t.Helper()
 	letters := strings.NewReplacer("*", "", "~", "").Replace(step.calls)
 	m.tick(1e9)
-	for i := range m.rows {
-		if step.after && live(m.rows[i].State) {
-			m.rows[i].Coverage = redoubt.CoverageUnknown
-		}
-	}
 	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: step.ref, Full: !strings.HasSuffix(step.look, "diff"), Report: step.report(t, letters, secrets)}
 	if _, err := Apply(t.Context(), m, m, u); err != nil {
 		t.Fatal(err)

@@ -87,22 +87,6 @@ func TestIdentityMembers(t *testing.T) {
 		"code: rule":                {a: result(eqeq, "a.py", 1, "x"), b: result(other, "a.py", 1, "x")},
 		"code: tool":                {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 1, "x"), tools: [2]string{"gosec", "bandit"}},
 		"code: edition of the tool": {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 1, "x"), tools: [2]string{"Semgrep PRO", "opengrep oss"}, same: true},
-		"message: its line": {
-			a: with(result(eqeq, "a.py", 1, ""), func(r *redoubt.Result) { r.Message = "at line 12, column 3 (a.py:12)" }),
-			b: with(result(eqeq, "a.py", 4, ""), func(r *redoubt.Result) { r.Message = "at line 15, column 1 (a.py:15)" }), same: true,
-		},
-		"message: its line and column": {
-			a: with(result(eqeq, "x/a.py", 1, ""), func(r *redoubt.Result) { r.Message = "see a.py:12:3 and x/a.py:7" }),
-			b: with(result(eqeq, "x/a.py", 4, ""), func(r *redoubt.Result) { r.Message = "see a.py:15:30 and x/a.py:8" }), same: true,
-		},
-		"message: a port in the code": {
-			a: with(result(eqeq, "a.py", 1, ""), func(r *redoubt.Result) { r.Message = "listens on cfg:8080" }),
-			b: with(result(eqeq, "a.py", 1, ""), func(r *redoubt.Result) { r.Message = "listens on cfg:9090" }),
-		},
-		"message: its version": {
-			a: with(result(eqeq, "a.py", 1, ""), func(r *redoubt.Result) { r.Message = "p 1.2" }),
-			b: with(result(eqeq, "a.py", 1, ""), func(r *redoubt.Result) { r.Message = "p 1.3" }),
-		},
 		"fingerprint: code":               {a: fingerprint, b: with(fingerprint, func(r *redoubt.Result) { r.Code = "y" }), same: true},
 		"fingerprint: path":               {a: fingerprint, b: with(fingerprint, func(r *redoubt.Result) { r.Path = "b.py" })},
 		"fingerprint: rule":               {a: fingerprint, b: with(fingerprint, func(r *redoubt.Result) { r.Rule = other })},

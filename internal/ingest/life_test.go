@@ -212,30 +212,31 @@ func TestMuting(t *testing.T) {
 
 func TestMoves(t *testing.T) {
 	plain := func(path string, line int, code string) redoubt.Result { return result(eqeq, path, line, code) }
-	retold := matched("a.py", 9, "x")
+	retold := matched("app/a.py", 9, "x")
 	retold.MatchBasedID, retold.PatternHash = "eqeq with another text", "another pattern"
 	elsewhere := retold
-	elsewhere.Path = "b.py"
+	elsewhere.Path = "lib/app/a.py"
 	for name, test := range map[string]struct {
 		before, after []redoubt.Result
 		change        func(*Upload)
 		moved         int
 	}{
-		"a file":                    {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{matched("b.py", 4, "x")}, moved: 1},
-		"a file, without hashes":    {before: []redoubt.Result{plain("a.py", 1, "x  == x")}, after: []redoubt.Result{plain("b.py", 4, "x == x")}, moved: 1},
-		"a file, nothing told":      {before: []redoubt.Result{plain("a.py", 1, "")}, after: []redoubt.Result{plain("b.py", 4, "")}},
-		"other code":                {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{matched("b.py", 4, "y")}},
-		"one became two":            {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{matched("b.py", 4, "x"), matched("c.py", 4, "x")}},
-		"two became one":            {before: []redoubt.Result{matched("a.py", 1, "x"), matched("b.py", 1, "x")}, after: []redoubt.Result{matched("c.py", 4, "x")}},
-		"two, by path":              {before: []redoubt.Result{matched("a.py", 1, "x"), matched("b.py", 1, "x")}, after: []redoubt.Result{matched("d.py", 4, "x"), matched("c.py", 4, "x")}, moved: 2},
-		"two, by path before line":  {before: []redoubt.Result{matched("a.py", 9, "x"), matched("b.py", 1, "x")}, after: []redoubt.Result{matched("d.py", 8, "x"), matched("c.py", 2, "x")}, moved: 2},
-		"the file is still there":   {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{matched("b.py", 4, "x")}, change: func(u *Upload) { u.Report.Searched = []string{"a.py", "b.py"} }},
-		"the file was skipped":      {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{matched("b.py", 4, "x")}, change: func(u *Upload) { u.Report.Skipped = []string{"a.py"} }},
-		"a failed run":              {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{matched("b.py", 4, "x")}, change: func(u *Upload) { u.Report.Failed = true }},
-		"a diff scan":               {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{matched("b.py", 4, "x")}, change: func(u *Upload) { u.Full, u.DeclaredFull = false, false }},
-		"a rule's text":             {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{retold}, moved: 1},
-		"a rule's text and a file":  {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{elsewhere}},
-		"the same, only lines down": {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{matched("a.py", 5, "x")}},
+		"a file":                    {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x")}, moved: 1},
+		"a file, without hashes":    {before: []redoubt.Result{plain("app/a.py", 1, "x  == x")}, after: []redoubt.Result{plain("lib/app/a.py", 4, "x == x")}, moved: 1},
+		"a file, nothing told":      {before: []redoubt.Result{plain("app/a.py", 1, "")}, after: []redoubt.Result{plain("lib/app/a.py", 4, "")}, moved: 1},
+		"other code":                {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "y")}},
+		"one became two":            {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x"), matched("src/app/a.py", 4, "x")}},
+		"two became one":            {before: []redoubt.Result{matched("app/a.py", 1, "x"), matched("lib/app/a.py", 1, "x")}, after: []redoubt.Result{matched("src/app/a.py", 4, "x")}},
+		"two, by name":              {before: []redoubt.Result{matched("app/a.py", 1, "x"), matched("app/n.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/n.py", 4, "x"), matched("lib/app/a.py", 4, "x")}, moved: 2},
+		"another name":              {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/n.py", 4, "x")}},
+		"another folder":            {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/a.py", 4, "x")}},
+		"the file is still there":   {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Report.Searched = []string{"app/a.py", "lib/app/a.py"} }},
+		"the file was skipped":      {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Report.Skipped = []string{"app/a.py"} }},
+		"a failed run":              {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Report.Failed = true }},
+		"a diff scan":               {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Full, u.DeclaredFull = false, false }},
+		"a rule's text":             {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{retold}},
+		"a rule's text and a file":  {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{elsewhere}, moved: 1},
+		"the same, only lines down": {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("app/a.py", 5, "x")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory()
@@ -295,11 +296,11 @@ func TestLineagesMerge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory()
-			older := m.rows[apply(t, m, full(matched("a.py", 1, "x"))).Items[0].FindingID]
-			younger := m.rows[apply(t, m, upload(full(matched("b.py", 1, "x")), func(u *Upload) { u.Ref = "dev" })).Items[0].FindingID]
+			older := m.rows[apply(t, m, full(matched("app/a.py", 1, "x"))).Items[0].FindingID]
+			younger := m.rows[apply(t, m, upload(full(matched("lib/app/a.py", 1, "x")), func(u *Upload) { u.Ref = "dev" })).Items[0].FindingID]
 			m.lineages[older.LineageID].Triage, m.lineages[younger.LineageID].Triage = test.older, test.younger
 			m.lineages[younger.LineageID].Annotations.EPSS = &redoubt.EPSS{Score: 0.5}
-			sum := apply(t, m, full(matched("b.py", 1, "x")))
+			sum := apply(t, m, full(matched("lib/app/a.py", 1, "x")))
 			if sum.Moved != 1 || len(m.lineages) != 1 || m.rows[younger.ID].LineageID != older.LineageID {
 				t.Fatalf("%+v; %d lineages", sum, len(m.lineages))
 			}
@@ -336,14 +337,13 @@ func TestDiffScanMovesNothing(t *testing.T) {
 // that nobody decided on, stays out of.
 func TestTwoCopiesThatMoveStayTwo(t *testing.T) {
 	m := newMemory()
-	apply(t, m, upload(full(matched("c.py", 1, "x")), func(u *Upload) { u.Ref = "dev" }))
-	apply(t, m, full(matched("a.py", 1, "x")))
-	apply(t, m, full(matched("b.py", 1, "x")))
-	apply(t, m, full(matched("a.py", 1, "x"), matched("b.py", 1, "x")))
+	const a, b, c, d = "x/app/a.py", "x/web/a.py", "y/app/a.py", "y/web/a.py"
+	apply(t, m, upload(full(matched(c, 1, "x")), func(u *Upload) { u.Ref = "dev" }))
+	apply(t, m, full(matched(a, 1, "x"), matched(b, 1, "x")))
 	if len(m.lineages) != 3 || len(m.rows) != 3 {
 		t.Fatalf("%d lineages, %d rows", len(m.lineages), len(m.rows))
 	}
-	sum := apply(t, m, full(matched("c.py", 1, "x"), matched("d.py", 1, "x")))
+	sum := apply(t, m, full(matched(c, 1, "x"), matched(d, 1, "x")))
 	if sum.Moved != 2 || len(m.lineages) != 2 {
 		t.Errorf("%+v, %d lineages", sum, len(m.lineages))
 	}

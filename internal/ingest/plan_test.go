@@ -216,13 +216,13 @@ func TestTheRepositoryIsContent(t *testing.T) {
 // TestServedRulesKeepTheirFindings: the same code in another formula group is another
 // finding where the rule is known to have its text still, and else the one that moved.
 func TestServedRulesKeepTheirFindings(t *testing.T) {
-	for version, want := range map[int]string{0: "0 added, moved", 2: "1 added, closed"} {
+	for version, want := range map[int]string{0: "0 added, changed", 2: "1 added, closed"} {
 		served := *eqeq
 		served.Version = version
 		was := matched("a.py", 1, "x")
 		was.Rule = &served
 		row := stood(&observe("semgrep", was)[0], 1, 7, 5)
-		again := with(was, func(r *redoubt.Result) { r.MatchBasedID = "eqeq with another text" })
+		again := with(was, func(r *redoubt.Result) { r.MatchBasedID, r.PatternHash = "eqeq with another text", "another" })
 		c := planOf(t, Stored{Findings: []redoubt.Finding{row}, Lineages: map[int64]redoubt.Lineage{7: {ID: 7}}}, observe("semgrep", again), nil)
 		if got := fmt.Sprintf("%d added, %s", len(c.Added), c.Items[0].Change); got != want {
 			t.Errorf("version %d: %s, want %s", version, got, want)

@@ -18,7 +18,7 @@ func (p *planner) aligned(rows []*redoubt.Finding, sightings []*Sighting) []pair
 		byCode: func(f *redoubt.Finding) bool { return !p.Scope.counted(f) },
 		owned:  func(id redoubt.Identity) bool { return p.lineages.of(id) != 0 },
 	}
-	if !p.Scope.Full {
+	if !p.Scope.Full || p.Scope.Failed {
 		a.gone = func(string) bool { return false }
 	}
 	a.changed = changedFiles(rows, sightings, p.linksOf)
@@ -116,16 +116,6 @@ func detailLevel(f *redoubt.Finding) int {
 		return 0
 	}
 	return 1
-}
-
-// otherRule reports whether a row that is the sighting differs from it by its
-// rule: by its name, or by its text, which is in the scanner's own ids alone.
-func (s *Sighting) otherRule(row *redoubt.Finding) bool {
-	f := &s.Finding
-	if detailLevel(f) != detailLevel(row) {
-		return false
-	}
-	return f.RuleName != row.RuleName || detailLevel(f) == 2 && f.CodeHash == row.CodeHash && f.PatternHash != row.PatternHash
 }
 
 // keepDetails lets a finding keep what a sighting that tells less does not tell, and

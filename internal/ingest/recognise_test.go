@@ -105,12 +105,12 @@ func TestSnippetAndMatchBasedID(t *testing.T) {
 // wherever the scan looked.
 func TestReturnUnderAnOlderIdentity(t *testing.T) {
 	m := newMemory()
-	apply(t, m, full(matched("a.py", 3, "x")))
-	apply(t, m, full(matched("b.py", 3, "x")))
+	apply(t, m, full(matched("app/a.py", 3, "x")))
+	apply(t, m, full(matched("lib/app/a.py", 3, "x")))
 	apply(t, m, full())
 	id := only(t, m).ID
-	back := upload(full(matched("a.py", 3, "x")), func(u *Upload) { u.Full, u.DeclaredFull = false, false })
-	if sum := apply(t, m, back); sum.Returned != 1 || sum.New != 0 || only(t, m).ID != id || only(t, m).Path != "a.py" {
+	back := upload(full(matched("app/a.py", 3, "x")), func(u *Upload) { u.Full, u.DeclaredFull = false, false })
+	if sum := apply(t, m, back); sum.Returned != 1 || sum.New != 0 || only(t, m).ID != id || only(t, m).Path != "app/a.py" {
 		t.Errorf("%+v", sum)
 	}
 }
@@ -119,10 +119,10 @@ func TestReturnUnderAnOlderIdentity(t *testing.T) {
 // takes nothing from the finding there.
 func TestCopyIsAnotherFinding(t *testing.T) {
 	m := newMemory()
-	apply(t, m, full(matched("a.py", 3, "x")))
-	apply(t, m, full(matched("b.py", 3, "x")))
-	copied := upload(full(matched("a.py", 3, "x")), func(u *Upload) {
-		u.Full, u.DeclaredFull, u.Report.Searched, u.Report.RulesRun = false, false, []string{"a.py"}, []string{"eqeq"}
+	apply(t, m, full(matched("app/a.py", 3, "x")))
+	apply(t, m, full(matched("lib/app/a.py", 3, "x")))
+	copied := upload(full(matched("app/a.py", 3, "x")), func(u *Upload) {
+		u.Full, u.DeclaredFull, u.Report.Searched, u.Report.RulesRun = false, false, []string{"app/a.py"}, []string{"eqeq"}
 	})
 	if sum := apply(t, m, copied); sum.New != 1 || len(m.rows) != 2 {
 		t.Errorf("%+v, %d rows", sum, len(m.rows))
@@ -146,8 +146,8 @@ func TestPatternHashStays(t *testing.T) {
 func TestMoveWithoutPattern(t *testing.T) {
 	without := func(r redoubt.Result) redoubt.Result { r.PatternHash = ""; return r }
 	for _, pair := range [][2]redoubt.Result{
-		{matched("a.py", 3, "x"), without(matched("b.py", 3, "x"))},
-		{without(matched("a.py", 3, "x")), matched("b.py", 3, "x")},
+		{matched("app/a.py", 3, "x"), without(matched("lib/app/a.py", 3, "x"))},
+		{without(matched("app/a.py", 3, "x")), matched("lib/app/a.py", 3, "x")},
 	} {
 		m := newMemory()
 		apply(t, m, full(pair[0]))
