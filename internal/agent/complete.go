@@ -199,9 +199,10 @@ func (c *completion) notRun() (gaps []redoubt.ScanGap) {
 // the rules that ran look as they were written, which products they are of, and
 // what the lockfiles hold.
 func (c *completion) finish() {
-	rep, rules := c.rep, map[string]*redoubt.Rule{}
+	rep, rules, binds := c.rep, map[string]*redoubt.Rule{}, map[string]bool{}
 	for i := range c.given.Rules {
-		rules[c.given.Rules[i].Rule.Name] = &c.given.Rules[i].Rule
+		name := c.given.Rules[i].Rule.Name
+		rules[name], binds[name] = &c.given.Rules[i].Rule, policy.HasMetavariables(c.given.Rules[i].Text)
 	}
 	for _, name := range rep.RulesRun {
 		if rule := rules[name]; rule != nil {
@@ -216,7 +217,7 @@ func (c *completion) finish() {
 	written := asWritten(rules)
 	for i := range rep.Results {
 		res := &rep.Results[i]
-		res.Rule = written(res.Rule)
+		res.Rule, res.Binds = written(res.Rule), binds[res.Rule.Name]
 		if res.Secret != nil && res.Rule.Message != "" {
 			res.Message = res.Rule.Message // the template: the scanner's text may hold the secret
 		}

@@ -79,14 +79,14 @@ func TestIdentityMembers(t *testing.T) {
 		tools [2]string
 		same  bool
 	}{
-		"code: line":                {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 9, "x"), same: true},
-		"code: indentation":         {a: result(eqeq, "a.py", 1, "x\n  y"), b: result(eqeq, "a.py", 1, "\tx y "), same: true},
-		"code: message":             {a: result(eqeq, "a.py", 1, "x"), b: with(result(eqeq, "a.py", 1, "x"), func(r *redoubt.Result) { r.Message = "n" }), same: true},
-		"code: code":                {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 1, "y")},
-		"code: path":                {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "b.py", 1, "x")},
-		"code: rule":                {a: result(eqeq, "a.py", 1, "x"), b: result(other, "a.py", 1, "x")},
-		"code: tool":                {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 1, "x"), tools: [2]string{"gosec", "bandit"}},
-		"code: edition of the tool": {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 1, "x"), tools: [2]string{"Semgrep PRO", "opengrep oss"}, same: true},
+		"code: line":                      {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 9, "x"), same: true},
+		"code: indentation":               {a: result(eqeq, "a.py", 1, "x\n  y"), b: result(eqeq, "a.py", 1, "\tx y "), same: true},
+		"code: message":                   {a: result(eqeq, "a.py", 1, "x"), b: with(result(eqeq, "a.py", 1, "x"), func(r *redoubt.Result) { r.Message = "n" }), same: true},
+		"code: code":                      {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 1, "y")},
+		"code: path":                      {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "b.py", 1, "x")},
+		"code: rule":                      {a: result(eqeq, "a.py", 1, "x"), b: result(other, "a.py", 1, "x")},
+		"code: tool":                      {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 1, "x"), tools: [2]string{"gosec", "bandit"}},
+		"code: edition of the tool":       {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 1, "x"), tools: [2]string{"Semgrep PRO", "opengrep oss"}, same: true},
 		"fingerprint: code":               {a: fingerprint, b: with(fingerprint, func(r *redoubt.Result) { r.Code = "y" }), same: true},
 		"fingerprint: path":               {a: fingerprint, b: with(fingerprint, func(r *redoubt.Result) { r.Path = "b.py" })},
 		"fingerprint: rule":               {a: fingerprint, b: with(fingerprint, func(r *redoubt.Result) { r.Rule = other })},

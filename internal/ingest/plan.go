@@ -114,10 +114,10 @@ type planner struct {
 	beside     beside
 	rows       map[redoubt.Identity]*redoubt.Finding // all that are stored of the source on the ref
 	fresh      int64                                 // how many identities were made up
-	added      []*Sighting         // of changes.Added
-	reopened   map[int64]bool      // findings that came back
-	proposed   map[int64]*Sighting // of findings that are muted by a proposal only
-	reports    bool                // sightings are a scanner's, which may name a finding in several ways
+	added      []*Sighting                           // of changes.Added
+	reopened   map[int64]bool                        // findings that came back
+	proposed   map[int64]*Sighting                   // of findings that are muted by a proposal only
+	reports    bool                                  // sightings are a scanner's, which may name a finding in several ways
 	err        error
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -87,7 +88,7 @@ func (s *semgrep) resultOf(item string, m *semgrepResult) *redoubt.Result {
 		Message:      m.Extra.Message.Block(),
 		MatchBasedID: unlessGated(m.Extra.Fingerprint).Name(),
 		Severity:     rule.Severity, Confidence: rule.Confidence,
-		Muted: bool(m.Extra.Ignored),
+		Muted: bool(m.Extra.Ignored), Binds: metavariable.Match(m.Extra.Metavars),
 	}
 	if p := s.look(path, rule, m); p != nil {
 		res.Code, res.CodeHash = p.code, p.hash
@@ -107,6 +108,10 @@ func (s *semgrep) resultOf(item string, m *semgrepResult) *redoubt.Result {
 	res.Blocking = !res.Muted && rule.blocks(m, res.Dependency)
 	return &res
 }
+
+// metavariable is the name of one that a match binds; those of a regular expression's groups,
+// as $1, tell nothing of the code around.
+var metavariable = regexp.MustCompile(`"\$(?:\.\.\.)?[A-Z_][A-Z_0-9]*"\s*:`)
 
 func unlessGated(t read.Text) read.Text {
 	if t == requiresLogin {
