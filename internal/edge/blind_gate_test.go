@@ -230,7 +230,7 @@ func TestIgnoredCodePassesUntold(t *testing.T) {
 		}{
 			"decided":                 {evalScan{ref: "main", file: "a", sees: "a", told: true}, evalScan{ref: "main", file: "-a", sees: "a"}, "a", ""},
 			"decided on a branch":     {evalScan{ref: "dev", file: "ab", sees: "ab", told: true}, evalScan{ref: "dev", file: "-ab", sees: "ab"}, "a", "b"},
-			"decided in a diff scan":  {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, diff: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", diff: true}, "a", "b"},
+			"decided in a diff scan":  {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, diff: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", diff: true}, "a", "ab"},
 			"of the primary branch":   {evalScan{ref: "dev", file: "mn", sees: "mn", told: true}, evalScan{ref: "dev", file: "-mn", sees: "mn"}, "", ""},
 			"told again":              {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", told: true}, "a", "b"},
 			"one more":                {evalScan{ref: "dev", file: "a", sees: "a", told: true}, evalScan{ref: "dev", file: "ea", sees: "ea"}, "a", "ea"},
@@ -269,7 +269,7 @@ func TestIgnoredCodePassesThoughTheScanIsOnlyRecorded(t *testing.T) {
 			"late":                    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", late: true}, "b"},
 			"late, blind before":      {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", late: true}, "b"},
 			"late, its code is told":  {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", told: true, late: true}, "b"},
-			"late, in a diff scan":    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, diff: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", diff: true, late: true}, "b"},
+			"late, in a diff scan":    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, diff: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", diff: true, late: true}, "ab"},
 			"late, with one more":     {evalScan{ref: "dev", file: "ab", sees: "ab", told: true}, evalScan{ref: "dev", file: "eab", sees: "eab", late: true}, "eab"},
 			"late, of the primary":    {evalScan{ref: "dev", file: "mn", sees: "mn", told: true}, evalScan{ref: "dev", file: "-mn", sees: "mn", late: true}, ""},
 			"superseded":              {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, commit: "2"}, evalScan{ref: "dev", file: "-ab", sees: "ab", commit: "1"}, "b"},

@@ -41,16 +41,20 @@ type alignment struct {
 }
 
 // changedFiles are those of which the report tells anything else than what is stored,
-// and those that are gone, where some come.
-func changedFiles(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) Links) map[string]bool {
+// those that are gone, where some come, and those with a finding whose code is not known
+// and that the scan does not count.
+func changedFiles(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) Links, scope Scope) map[string]bool {
 	type content struct {
 		path string
 		is   redoubt.Digest
 	}
-	count, had, has := map[content]int{}, map[string]bool{}, map[string]bool{}
+	count, had, has, changed := map[content]int{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, f := range rows {
 		count[content{f.Path, f.Content}]++
 		had[f.Path] = true
+		if f.CodeHash == (redoubt.Digest{}) && f.Package == "" && !scope.counted(f) {
+			changed[f.Path] = true
+		}
 	}
 	comes := false
 	for _, s := range sightings {
@@ -59,7 +63,6 @@ func changedFiles(rows []*redoubt.Finding, sightings []*Sighting, links func(*Si
 		has[f.Path] = true
 		comes = comes || !had[f.Path]
 	}
-	changed := map[string]bool{}
 	for c, n := range count {
 		if n != 0 && (has[c.path] || comes) {
 			changed[c.path] = true

@@ -271,7 +271,7 @@ func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, e
 	stored := Stored{Findings: rows}
 	links := a.facts(Scope{}, nil).Links
 	current := liveRows(rows)
-	changed := changedFiles(current, pointers(sightings), func(*Sighting) Links { return links })
+	changed := changedFiles(current, pointers(sightings), func(*Sighting) Links { return links }, scopeOf(a.upload, sightings))
 	if stored.Bodies, err = bodiesIn(ctx, a.s, current, changed); err != nil {
 		return Stored{}, err
 	}

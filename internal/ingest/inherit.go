@@ -41,7 +41,7 @@ func (u *Upload) inheritBlind(ctx context.Context, s Store, project redoubt.Proj
 	scope := scopeOf(u, sightings)
 	a.byCode = func(f *redoubt.Finding) bool { return !scope.counted(f) }
 	linksOf := func(*Sighting) Links { return links }
-	a.changed = changedFiles(rows, a.sightings, linksOf)
+	a.changed = changedFiles(rows, a.sightings, linksOf, scope)
 	if a.bodies, err = bodiesIn(ctx, s, rows, a.changed); err != nil {
 		return err
 	}

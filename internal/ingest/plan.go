@@ -154,11 +154,12 @@ func (p *planner) matchExisting(known pair) {
 	}
 	p.recordMuting(row, &next)
 	p.link(row, s)
-	if p.Unwritten {
-		p.became(s, row)
-	} else {
+	switch {
+	case !p.Unwritten:
 		p.became(s, &next)
-	}
+	case s.blind, row.CodeHash == (redoubt.Digest{}) && s.Finding.Package == "":
+		p.became(s, row)
+	} // else its code is told, and it is judged as that
 	if next.State == redoubt.Unresolved {
 		p.changes.Reported = append(p.changes.Reported, row.ID)
 	}

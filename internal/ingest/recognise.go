@@ -10,8 +10,8 @@ import (
 )
 
 // aligned pairs the live findings with the sightings that they are now. A diff scan does
-// not tell what is gone: there no file moves, and what tells nothing of its code takes over
-// no decision.
+// not tell what is gone: there no file moves, and no decision goes from or to what tells
+// nothing of its code.
 func (p *planner) aligned(rows []*redoubt.Finding, sightings []*Sighting) []pair {
 	a := alignment{
 		rows: rows, sightings: sightings, bodies: p.bodies, gone: p.Scope.isGone, served: servedRules(p.RuleIDs),
@@ -21,7 +21,7 @@ func (p *planner) aligned(rows []*redoubt.Finding, sightings []*Sighting) []pair
 	if !p.Scope.Full || p.Scope.Failed {
 		a.gone = func(string) bool { return false }
 	}
-	a.changed = changedFiles(rows, sightings, p.linksOf)
+	a.changed = changedFiles(rows, sightings, p.linksOf, p.Scope)
 	pairs, err := a.pairs(p.linksOf)
 	if err != nil {
 		p.err = err
@@ -31,7 +31,7 @@ func (p *planner) aligned(rows []*redoubt.Finding, sightings []*Sighting) []pair
 	}
 	return slices.DeleteFunc(pairs, func(k pair) bool {
 		decided := triageWeight(p.lineages.lineages[k.row.LineageID].Triage) > 0
-		return k.sighting.blind && decided
+		return decided && (k.sighting.blind || k.row.CodeHash == redoubt.Digest{} && k.row.Identity.Kind == redoubt.IdentityOwn)
 	})
 }
 
