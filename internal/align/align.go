@@ -30,7 +30,8 @@ type Row struct {
 	// Binds says that the rule has metavariables, so that its match may change
 	// without becoming another finding.
 	Binds bool
-	// ByCode says that the row pairs by its code alone, not by what stands around it.
+	// ByCode says that the row pairs by its code alone, not by what stands around it: an
+	// old one that the last scan did not see, or a new one that is known elsewhere.
 	ByCode bool
 }
 

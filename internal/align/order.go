@@ -28,7 +28,10 @@ func (a *aligner) pairByOrder(f *file) {
 	for _, i := range f.next {
 		mark(&a.next[i])
 	}
-	out := func(r *Row) bool { return r.ByCode || !by[r.Group] || r.Code != (redoubt.Digest{}) && r.length() == 0 }
+	unclear := a.unclear(f)
+	out := func(r *Row) bool {
+		return r.ByCode || !by[r.Group] || r.Code != (redoubt.Digest{}) && r.length() == 0 || unclear[r.weak()]
+	}
 	old := slices.DeleteFunc(slices.Clone(f.old), func(i int) bool { return a.paired[0][i] || out(&a.old[i]) })
 	next := slices.DeleteFunc(slices.Clone(f.next), func(i int) bool { return a.paired[1][i] || out(&a.next[i]) })
 	if len(old) == 0 || len(next) == 0 {
@@ -36,6 +39,32 @@ func (a *aligner) pairByOrder(f *file) {
 	}
 	a.between(old, next, 0)
 	a.equalCounts(old, next)
+}
+
+// unclear are the kinds of a file of which no number and no order tells anything: those of a
+// new row that is known elsewhere, or that goes on from one that the last scan did not see, and
+// those of which a side tells the code of some rows that are left and not of others.
+func (a *aligner) unclear(f *file) map[weak]bool {
+	unclear := map[weak]bool{}
+	for side, list := range [][]int{f.old, f.next} {
+		rows, told := [][]Row{a.old, a.next}[side], map[weak]bool{}
+		for _, i := range list {
+			r := &rows[i]
+			k, tells := r.weak(), r.Code != redoubt.Digest{}
+			before, met := told[k]
+			switch {
+			case a.paired[side][i]:
+				unclear[k] = unclear[k] || side == 0 && r.ByCode
+			case r.ByCode:
+				unclear[k] = unclear[k] || side == 1
+			case met && before != tells:
+				unclear[k] = true
+			default:
+				told[k] = tells
+			}
+		}
+	}
+	return unclear
 }
 
 // between pairs anchors of two runs of rows, and what lies between them.

@@ -16,7 +16,7 @@ func (p *planner) aligned(rows []*redoubt.Finding, sightings []*Sighting) []pair
 	a := alignment{
 		rows: rows, sightings: sightings, bodies: p.bodies, gone: p.Scope.isGone, served: servedRules(p.RuleIDs),
 		byCode: func(f *redoubt.Finding) bool { return !p.Scope.counted(f) },
-		owned:  func(id redoubt.Identity) bool { return p.lineages.of(id) != 0 },
+		owned:  func(id redoubt.Identity) bool { return p.rows[id] != nil || p.lineages.of(id) != 0 },
 	}
 	if !p.Scope.Full || p.Scope.Failed {
 		a.gone = func(string) bool { return false }
