@@ -103,7 +103,7 @@ func TestACopyInheritsNothing(t *testing.T) {
 	for name, way := range copyWays {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, s *site) {
-				a, b := "a/package-lock.json", "b/package-lock.json"
+				a, b := "a/shop/package-lock.json", "b/shop/package-lock.json"
 				s.publish(t, record{id: "GHSA-1", name: "lodash", fixed: "4.17.21", severity: "HIGH"})
 				expect := func(when, ref string, want map[string]string) map[string]redoubt.Finding {
 					t.Helper()

@@ -16,7 +16,7 @@ func TestATicketNamesNoCopy(t *testing.T) {
 	for name, way := range copyWays {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, s *site) {
-				a, b := "a/package-lock.json", "b/package-lock.json"
+				a, b := "a/shop/package-lock.json", "b/shop/package-lock.json"
 				s.publish(t, record{id: "GHSA-1", name: "lodash", fixed: "4.17.21", severity: "HIGH"})
 				way.send(t, s, "main", a)
 				way.send(t, s, "dev", a)

@@ -152,9 +152,9 @@ func (w *evalWorld) check(t *rapid.T, s evalScan, now evalState, then evalState)
 	r := w.refs[s.ref]
 	last, told := w.before(s)[0], s.looks()[0]
 	// What is known by its code and told without pairs where it would close, which is not so
-	// between diff scans and full ones.
+	// between diff scans and full ones. A diff scan hands no decision to what tells no code.
 	known := last.counted && last.told == s.told && last.part+s.part == "" && last.partly == told.partly && sameLetters(last.sees, told.sees) &&
-		(s.told || !r.coded || s.look != "lists nothing" && !s.diff && !r.diff.now) && r.diff.now == s.diff
+		(s.told || !s.diff && (!r.coded || s.look != "lists nothing" && !r.diff.now)) && r.diff.now == s.diff
 	for _, letter := range []byte(told.sees) {
 		switch {
 		case now.lineages[letter] == 0 && !now.recorded:

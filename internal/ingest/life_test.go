@@ -234,7 +234,7 @@ func TestMoves(t *testing.T) {
 		"the file was skipped":      {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Report.Skipped = []string{"app/a.py"} }},
 		"a failed run":              {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Report.Failed = true }},
 		"a diff scan":               {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Full, u.DeclaredFull = false, false }},
-		"a rule's text":             {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{retold}},
+		"a rule's text":             {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{retold}, moved: 1},
 		"a rule's text and a file":  {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{elsewhere}, moved: 1},
 		"the same, only lines down": {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("app/a.py", 5, "x")}},
 	} {

@@ -47,7 +47,8 @@ var pairsTable = []struct {
 	{"severity", everyTool, "", "", ""},
 	{"message", []string{semgrepJSON, semgrepSARIF, bandit, gosec, gitleaks}, "", "", ""},
 	{"message", []string{semgrepSilent}, "", "same app.py:6", "same app.py:6"},
-	{"rule-text", []string{semgrepJSON, semgrepSilent, semgrepSARIF, bandit, gosec, gitleaks}, "", "", ""},
+	{"rule-text", []string{semgrepJSON}, "same app.py:6", "", ""},
+	{"rule-text", []string{semgrepSilent, semgrepSARIF, bandit, gosec, gitleaks}, "", "", ""},
 	{"rules-in-folder", []string{semgrepJSON}, "md5 app.py:14, md5 main.go:10, same app.py:6, shell app.py:10, shell app.py:18, shell app.py:19", "", ""},
 	// A comment that mutes is no part of the code. Left out of the report, what is muted looks mended.
 	{"nosem", []string{semgrepJSON, semgrepSARIF, bandit, gosec, gitleaks}, "", "", ""},

@@ -143,7 +143,7 @@ func (p *planner) matchExisting(known pair) {
 		if next.State == redoubt.Unresolved && !p.handedOver[row.ID] {
 			p.reopened[row.ID] = true
 		}
-	case row.Path != next.Path, row.RuleName != next.RuleName:
+	case row.Path != next.Path, s.otherRule(row):
 		change = ItemMoved
 		p.addEvent(row.ID, redoubt.EventMoved, moveDetail{From: row.Path, FromLine: row.Line, To: next.Path, ToLine: next.Line})
 	case row.Content != next.Content || row.RuleID != next.RuleID || row.State != next.State || row.Severity != next.Severity:
@@ -269,7 +269,7 @@ func (p *planner) closeFinding(row *redoubt.Finding, state redoubt.State, kind r
 }
 
 // moveDetail says from where to where a finding moved. Equal paths mean that
-// its rule is loaded from another folder.
+// its rule changed its text, or is loaded from another folder.
 type moveDetail struct {
 	From     string `json:"from"`
 	FromLine int    `json:"from_line"`

@@ -216,7 +216,7 @@ func TestTheRepositoryIsContent(t *testing.T) {
 // TestServedRulesKeepTheirFindings: the same code in another formula group is another
 // finding where the rule is known to have its text still, and else the one that moved.
 func TestServedRulesKeepTheirFindings(t *testing.T) {
-	for version, want := range map[int]string{0: "0 added, changed", 2: "1 added, closed"} {
+	for version, want := range map[int]string{0: "0 added, moved", 2: "1 added, closed"} {
 		served := *eqeq
 		served.Version = version
 		was := matched("a.py", 1, "x")

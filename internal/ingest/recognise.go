@@ -118,6 +118,16 @@ func detailLevel(f *redoubt.Finding) int {
 	return 1
 }
 
+// otherRule reports whether a row that is the sighting differs from it by its
+// rule: by its name, or by its text, which is in the scanner's own ids alone.
+func (s *Sighting) otherRule(row *redoubt.Finding) bool {
+	f := &s.Finding
+	if detailLevel(f) != detailLevel(row) {
+		return false
+	}
+	return f.RuleName != row.RuleName || detailLevel(f) == 2 && f.CodeHash == row.CodeHash && f.Identity != row.Identity
+}
+
 // keepDetails lets a finding keep what a sighting that tells less does not tell, and
 // returns body and evidence where the sighting changes them.
 func (p *planner) keepDetails(row, next *redoubt.Finding, s *Sighting) (w redoubt.FindingWrite) {
