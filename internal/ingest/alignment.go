@@ -37,6 +37,7 @@ type alignment struct {
 	shared  map[redoubt.Identity]bool // that both sides have and that stand for the code
 	texts   bool                      // every sighting tells its code, not only a hash of it
 	strict  map[string]bool           // rules whose patterns count
+	binds   map[string]bool           // rules of which every result binds metavariables
 	renamed map[string]string         // rules that the report names otherwise
 }
 
@@ -117,12 +118,13 @@ func (a *alignment) pairs(links func(*Sighting) Links) (out []pair, err error) {
 func (a *alignment) prepare(old []*redoubt.Finding, next []*Sighting) {
 	stands := map[redoubt.Identity]bool{}
 	told, running := map[string]bool{}, map[string]bool{}
-	a.strict, a.shared, a.texts = map[string]bool{}, map[redoubt.Identity]bool{}, true
+	a.strict, a.binds, a.shared, a.texts = map[string]bool{}, map[string]bool{}, map[redoubt.Identity]bool{}, true
 	for _, s := range next {
 		f := &s.Finding
 		stands[f.Identity] = !s.blind && standsForCode(f)
 		a.texts = a.texts && (s.Result.Code != "" || f.CodeHash == redoubt.Digest{} || f.IssueType != redoubt.SAST)
 		a.strict[f.RuleName] = f.PatternHash != (redoubt.Digest{}) && (!told[f.RuleName] || a.strict[f.RuleName]) && a.served[f.RuleName] != 0
+		a.binds[f.RuleName] = s.Result.Binds && (!told[f.RuleName] || a.binds[f.RuleName])
 		told[f.RuleName] = true
 	}
 	for _, f := range old {
@@ -213,6 +215,9 @@ var numbers = regexp.MustCompile(`[0-9]+`)
 // for a report may leave it out.
 func (a *alignment) place(r *align.Row, f *redoubt.Finding, at redoubt.WireLocation, message string) {
 	r.Column, r.EndLine, r.EndColumn = at.Column, at.EndLine, at.EndColumn
+	if a.strict[r.Rule] && a.binds[r.Rule] { // the group knows what matched: how long it is, is layout
+		r.EndLine, r.EndColumn = r.Line, r.Column+1
+	}
 	if f.IssueType == redoubt.Secrets { // what is redacted is said otherwise
 		message = ""
 	}
