@@ -23,6 +23,7 @@ const (
 	GapTimeout  = "timeout"  // a file that took a rule too long
 	GapFailed   = "failed"   // a file that could not be read as what it is
 	GapLockfile = "lockfile" // a lockfile that could not be read
+	GapParse    = "parse"    // a language of which the scanner could not parse all; where, it does not say
 	GapRule     = "rule"     // a rule that failed, or that was told not to run
 	GapItem     = "item"     // an item of the report that could not be taken
 )
