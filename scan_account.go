@@ -29,7 +29,7 @@ const (
 )
 
 // ScanGap is something that a scan did not look at, or not to its end: there it
-// says nothing, and closes nothing (semantics §5, §15).
+// says nothing, and closes nothing (semantics §5, §15), but for GapParse, which names no place.
 type ScanGap struct {
 	Kind string `json:"kind"`           // one of the kinds above
 	What string `json:"what"`           // a path, or the name of a rule
