@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -28,6 +29,9 @@ type Report struct {
 	// the report does not tell where it looked.
 	Searched []string
 	Skipped  []string
+	// Partial are files that could be parsed only in part, each once and none of
+	// Skipped. Outside of their spans they were looked at.
+	Partial []PartialFile
 	// Unresolved names lockfiles, and manifests without one, that the scanner
 	// could not or did not read as such. That says nothing of code and secrets in
 	// them: dependencies there and findings about them stay as they are.
@@ -80,6 +84,22 @@ const ToolLockfile = "lockfile"
 
 // ToolVEX stands for the tool of reports that are VEX documents.
 const ToolVEX = "vex"
+
+// PartialFile is a file that a scanner parsed but for some lines. What it found there, and
+// did not, says nothing; of rules that parse nothing (PlainLanguage) it says all.
+type PartialFile struct {
+	Path  string
+	Spans []Span
+}
+
+// Span is a range of lines, both ends included.
+type Span struct{ First, Last int }
+
+// WholeFile is the span of a file of which the report does not tell which lines were parsed.
+var WholeFile = Span{0, math.MaxInt32}
+
+// Holds reports whether the line is one of the span.
+func (s Span) Holds(line int) bool { return s.First <= line && line <= s.Last }
 
 // Location is where in a file a result is. Lines and columns are 1-based; zero
 // is unknown.

@@ -40,6 +40,12 @@ type Rule struct {
 	Version int `json:",omitempty"`
 }
 
+// PlainLanguage reports whether rules of the language look at the text of a file and parse
+// nothing, so that an error of syntax hides nothing from them.
+func PlainLanguage(language string) bool { return plainLanguages[language] }
+
+var plainLanguages = map[string]bool{"regex": true, "none": true, "generic": true}
+
 // Categories returns the categories of the rule's findings, never nil.
 func (r Rule) Categories() []string {
 	if r.Category == "" {

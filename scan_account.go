@@ -23,12 +23,13 @@ const (
 	GapTimeout  = "timeout"  // a file that took a rule too long
 	GapFailed   = "failed"   // a file that could not be read as what it is
 	GapLockfile = "lockfile" // a lockfile that could not be read
+	GapParse    = "parse"    // a language of which the scanner could not parse all; where, it does not say
 	GapRule     = "rule"     // a rule that failed, or that was told not to run
 	GapItem     = "item"     // an item of the report that could not be taken
 )
 
 // ScanGap is something that a scan did not look at, or not to its end: there it
-// says nothing, and closes nothing (semantics §5, §15).
+// says nothing, and closes nothing (semantics §5, §15), but for GapParse, which names no place.
 type ScanGap struct {
 	Kind string `json:"kind"`           // one of the kinds above
 	What string `json:"what"`           // a path, or the name of a rule

@@ -235,7 +235,7 @@ func (c *completion) finish() {
 	} else {
 		rep.Inventories = nil
 	}
-	rep.Gaps = append(rep.Gaps, c.notRun()...)
+	rep.Gaps = slices.Concat(c.done.Unparsed, rep.Gaps, c.notRun()) // the first are kept in any case: the gate asks for them
 	rep.Unresolved = append(rep.Unresolved, c.done.Unresolved...)
 	rep.TotalTime = time.Duration(c.done.Seconds * float64(time.Second))
 	rep.Failed = c.done.ExitCode > 1

@@ -62,6 +62,7 @@ type Upload struct {
 
 	named []string          // with Whole: lockfiles of the other reports of the request
 	rows  []redoubt.Finding // of the source on the ref, once they are read
+	plain map[string]bool   // rules that parse nothing: see learnPlain
 }
 
 // Apply takes an upload in, inside one transaction: it finds the project,
@@ -90,6 +91,9 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	}
 	stream, err := s.Stream(ctx, project.ID, u.Ref, u.source(), u.Commit)
 	if err != nil {
+		return Summary{}, err
+	}
+	if err := u.learnPlain(ctx, s, project.ID); err != nil {
 		return Summary{}, err
 	}
 	if err := u.inheritBlind(ctx, s, project, sightings); err != nil {

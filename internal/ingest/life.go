@@ -12,8 +12,10 @@ type Scope struct {
 
 	hidesMuted bool
 
-	rules, searched, skipped map[string]bool // nil: not told
-	unresolved               map[string]bool // lockfiles and manifests: they hide dependencies, no code
+	rules, searched, skipped map[string]bool           // nil: not told
+	partial                  map[string][]redoubt.Span // of searched files: lines that no rule saw but those of plain
+	plain                    map[string]bool           // rules that parse nothing
+	unresolved               map[string]bool           // lockfiles and manifests: they hide dependencies, no code
 	outOfPolicy              func(rule, path string) bool
 	// unread are the places of results that could not be taken: what stands
 	// there was seen, so it stays as it is.
@@ -32,7 +34,7 @@ func scopeOf(u *Upload, sightings []Sighting) Scope {
 	s := Scope{
 		Full: u.Full, Declared: u.DeclaredFull, Failed: u.Report.Failed, outOfPolicy: u.OutOfPolicy,
 		rules: set(u.Report.RulesRun), searched: set(u.Report.Searched), skipped: set(u.Report.Skipped), unresolved: set(u.Report.Unresolved),
-		unread: map[place]bool{}, hidesMuted: u.Report.HidesMuted,
+		unread: map[place]bool{}, hidesMuted: u.Report.HidesMuted, plain: u.plain,
 	}
 	for i := range u.Report.Results {
 		if r := &u.Report.Results[i]; r.Rule != nil && refusal(r) != "" {
@@ -54,6 +56,7 @@ func scopeOf(u *Upload, sightings []Sighting) Scope {
 			s.searched[sightings[i].Finding.Path] = true
 		}
 	}
+	s.takePartial(u.Report.Partial)
 	return s
 }
 
@@ -93,7 +96,7 @@ func (s Scope) absentState(f *redoubt.Finding) redoubt.State {
 
 // coverage says how much of a file the scan could read for a rule.
 func (s Scope) coverage(rule, path string) redoubt.Coverage {
-	if s.Failed || s.skipped[path] || s.unread[place{rule, path}] {
+	if s.Failed || s.skipped[path] || s.partial[path] != nil || s.unread[place{rule, path}] {
 		return redoubt.CoveragePartial
 	}
 	return redoubt.CoverageWhole
@@ -137,10 +140,10 @@ func (s Scope) ruleRan(rule string) bool {
 	return s.rules[rule]
 }
 
-// lookedFor reports whether the finding's path was searched or is gone, and, of a
-// finding about a dependency, whether the file was read for dependencies.
+// lookedFor reports whether the finding's path was searched or is gone, and its line could
+// be parsed; of a finding about a dependency, whether the file was read for dependencies.
 func (s Scope) lookedFor(f *redoubt.Finding) bool {
-	return s.wasSearched(f.Path) && (f.IssueType != redoubt.SCA || !s.unresolved[f.Path])
+	return s.wasSearched(f.Path) && !s.unparsed(f) && (f.IssueType != redoubt.SCA || !s.unresolved[f.Path])
 }
 
 // wasSearched reports whether the path was searched or is gone.

@@ -24,6 +24,7 @@ type memory struct {
 	trail    []redoubt.TriageEvent
 
 	secretRules map[redoubt.SecretRule]bool
+	languages   map[string][]string                   // of rules, by name
 	inventories map[string]redoubt.InventoryStatement // by ref and lockfile
 	nextID      int64
 	writes      int     // calls that wrote something
@@ -208,6 +209,10 @@ func (m *memory) PutRules(_ context.Context, rules []*redoubt.Rule) (ids []int64
 		ids = append(ids, m.rules[content])
 	}
 	return ids, nil
+}
+
+func (m *memory) RuleLanguages(context.Context, []string) (map[string][]string, error) {
+	return m.languages, nil
 }
 
 func (m *memory) SecretRules(context.Context) (map[redoubt.SecretRule]bool, error) {

@@ -61,6 +61,10 @@ type Store interface {
 	// with the mode they ask for, else monitor, not served (semantics §10).
 	PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, error)
 
+	// RuleLanguages finds the languages of rules by name, of all their contents; none
+	// where no content tells.
+	RuleLanguages(ctx context.Context, names []string) (map[string][]string, error)
+
 	// SecretRules tells which rules look for secrets, as uploads or policies
 	// said, and whether PutSecretRules was told of them.
 	SecretRules(ctx context.Context) (map[redoubt.SecretRule]bool, error)

@@ -28,6 +28,11 @@ type GateStorage interface {
 	// Occurrences finds what a ref has of some identities, in whatever state: ids,
 	// lineages, states, and since when they are relevant.
 	Occurrences(ctx context.Context, projectID int64, ref, source string, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Finding, error)
+	// ParsedInPart tells which scans could not parse all of a language.
+	ParsedInPart(ctx context.Context, scanIDs []int64) (map[int64]bool, error)
+	// FixedFindings finds the fixed findings of a ref that have some identities: identity,
+	// path, line and the hash of the code, by the scan that fixed them last.
+	FixedFindings(ctx context.Context, projectID int64, ref, source string, ids []redoubt.Identity) (map[int64][]redoubt.Finding, error)
 	// LineagesOfFindings reads in which lineages findings are by now.
 	LineagesOfFindings(ctx context.Context, projectID int64, ids []int64) (map[int64]int64, error)
 	LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error)
@@ -79,6 +84,7 @@ type Judge struct {
 	primary   string            // the project's primary branch
 	first     bool              // the scan is the first full one of the primary branch
 	before    []redoubt.Finding // what the primary branch had unresolved
+	unseen    []redoubt.Finding // what it has fixed though it may be there: see unseenBefore
 	sightings []Sighting        // of blocking rules
 	others    []Sighting        // of a preview: what no policy would fail a build on
 	advised   bool              // a rule of the advisories blocks, maybe
@@ -117,7 +123,8 @@ func (e EffectivePolicy) judge(ctx context.Context, s GateStorage, project redou
 		}
 		j.before = append(j.before, live...)
 	}
-	return j, nil
+	j.unseen, err = j.unseenBefore(ctx, stream)
+	return j, err
 }
 
 // blocksUnserved reports whether a rule blocks that is not served, as those of

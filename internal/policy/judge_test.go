@@ -28,6 +28,9 @@ type bench struct {
 	asked     []redoubt.Identity // whose occurrences were asked for
 	supplied  []int64            // whose facts were asked for
 	supplies  int                // how often
+	last      int64              // scan of the primary branch
+	inPart    map[int64]bool     // scans that could not parse all
+	fixed     map[int64][]redoubt.Finding
 }
 
 var errBench = errors.New("the bench is broken")
@@ -62,7 +65,7 @@ func (b *bench) ExploitedNamed(_ context.Context, names []string) (map[string]bo
 }
 
 func (b *bench) Stream(context.Context, int64, string, string, string) (redoubt.ScanStream, error) {
-	return redoubt.ScanStream{LastFullStart: b.started, Complete: !b.started.IsZero()}, nil
+	return redoubt.ScanStream{LastScanID: b.last, LastFullStart: b.started, Complete: !b.started.IsZero()}, nil
 }
 
 func (b *bench) UnresolvedFindings(ctx context.Context, project int64, ref, source string) ([]redoubt.Finding, error) {
@@ -87,6 +90,18 @@ func (b *bench) Occurrences(_ context.Context, _ int64, ref, source string, ids 
 		}
 	}
 	return found, nil
+}
+
+func (b *bench) ParsedInPart(_ context.Context, scans []int64) (map[int64]bool, error) {
+	out := map[int64]bool{}
+	for _, id := range scans {
+		out[id] = b.inPart[id]
+	}
+	return out, b.fault("parsed")
+}
+
+func (b *bench) FixedFindings(context.Context, int64, string, string, []redoubt.Identity) (map[int64][]redoubt.Finding, error) {
+	return b.fixed, b.fault("fixed")
 }
 
 func (b *bench) LineagesOfFindings(_ context.Context, _ int64, ids []int64) (map[int64]int64, error) {

@@ -34,6 +34,7 @@ func (j *Judge) know(ctx context.Context, judged []Sighting) error {
 	groups := map[lineageKey][]*Sighting{}
 	for i := range judged {
 		s := &judged[i]
+		s.Known = j.isUnseen(s)
 		key := lineageKey{s.Finding.LineageID, s.advised}
 		groups[key] = append(groups[key], s)
 	}

@@ -69,6 +69,8 @@ func merge(a, b *redoubt.Report) {
 	a.RulesRun = both(a.RulesRun, b.RulesRun)
 	a.Gaps = append(a.Gaps, b.Gaps...)
 	a.Skipped = read.Distinct(append(a.Skipped, b.Skipped...))
+	a.Partial = append(a.Partial, b.Partial...)
+	settlePartial(a)
 	a.Unresolved = read.Distinct(append(a.Unresolved, b.Unresolved...))
 	a.Searched = minus(both(a.Searched, b.Searched), a.Skipped)
 	a.Rules = append(a.Rules, b.Rules...)

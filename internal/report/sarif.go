@@ -252,6 +252,7 @@ func (r *sarifRun) finish(o Options) error {
 	}
 	r.readSearched()
 	r.rep.Skipped = read.Distinct(r.rep.Skipped)
+	settlePartial(r.rep)
 	if r.rep.Searched != nil {
 		r.rep.Searched = minus(read.Distinct(r.rep.Searched), r.rep.Skipped)
 	}
@@ -337,7 +338,9 @@ func (r *sarifRun) readNotification(n sarifNotification) {
 	}
 	if named := r.traits.failedFile; named != nil && len(n.Locations) == 0 {
 		if m := named.FindStringSubmatch(string(n.Message.plain())); m != nil {
-			if p, err := r.checkout.path(m[1]); err == nil {
+			if p, err := r.checkout.path(m[1]); err == nil && n.Descriptor.ID == syntaxError {
+				r.parsedInPart(p)
+			} else if err == nil {
 				r.failed(p)
 			}
 		}
@@ -347,6 +350,13 @@ func (r *sarifRun) readNotification(n sarifNotification) {
 // failed notes a file that the tool could not look at.
 func (r *sarifRun) failed(path string) {
 	r.rep.Skipped = append(r.rep.Skipped, path)
+	r.rep.Gaps = append(r.rep.Gaps, redoubt.ScanGap{Kind: redoubt.GapFailed, What: path})
+}
+
+// parsedInPart notes a file that has a syntax error. How much of it was parsed
+// Semgrep's SARIF does not tell.
+func (r *sarifRun) parsedInPart(path string) {
+	r.rep.Partial = append(r.rep.Partial, redoubt.PartialFile{Path: path, Spans: []redoubt.Span{redoubt.WholeFile}})
 	r.rep.Gaps = append(r.rep.Gaps, redoubt.ScanGap{Kind: redoubt.GapFailed, What: path})
 }
 

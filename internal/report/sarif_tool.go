@@ -37,6 +37,9 @@ type traits struct {
 // line a/b.py:3", "Timeout when running r on a/b.py".
 var semgrepFailure = regexp.MustCompile(`(?:at line|when running \S+ on(?: file)?) ([^\s:]+)`)
 
+// syntaxError is semgrep's name for errors of syntax, of a part of a file or all of it.
+const syntaxError = "Syntax error"
+
 // tools are the scanners with traits of their own.
 var tools = map[string]traits{
 	"semgrep":  {issueType: redoubt.SAST, allRules: true, template: true, tagged: true, failedFile: semgrepFailure},

@@ -203,7 +203,10 @@ type sarifInvocation struct {
 }
 
 type sarifNotification struct {
-	Level     read.Text       `json:"level"`
+	Level      read.Text `json:"level"`
+	Descriptor struct {
+		ID read.Text `json:"id"`
+	} `json:"descriptor"`
 	Message   sarifMessage    `json:"message"`
 	Locations []sarifLocation `json:"locations"`
 }

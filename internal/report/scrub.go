@@ -66,6 +66,9 @@ func (c cleaner) report(rep *redoubt.Report) {
 	for i := range rep.Gaps {
 		c.names(uncut, &rep.Gaps[i].What, &rep.Gaps[i].Rule)
 	}
+	for i := range rep.Partial {
+		c.names(uncut, &rep.Partial[i].Path)
+	}
 	c.ids(&rep.Tool)
 	c.names(read.MaxName, &rep.ToolVersion, &rep.Category, &rep.Image, &rep.Commit)
 	c.lists(read.MaxName, rep.RulesRun)

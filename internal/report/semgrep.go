@@ -16,9 +16,9 @@ import (
 // (semantics §4).
 //
 // What the run looked at comes from paths.scanned. Taken out of it, and told
-// as skipped, are files with an error of their own, be it a timeout or a
-// partial parse, and lockfiles that could not be resolved: silence about them
-// means nothing. An error of level "error" that names no file makes the run a
+// as skipped, are files with an error of their own, as a timeout, and lockfiles
+// that could not be resolved: silence about them means nothing. Of a file that was
+// parsed in part that holds only of the lines that were not. An error of level "error" that names no file makes the run a
 // failed one.
 //
 // Which rules ran it does not tell: time.rules and rules_by_engine name only
@@ -90,6 +90,7 @@ func (s *semgrep) member(name string) error {
 func (s *semgrep) finish() {
 	rep := s.rep
 	rep.Skipped, rep.Unresolved = read.Distinct(rep.Skipped), read.Distinct(rep.Unresolved)
+	settlePartial(rep)
 	rep.Searched = minus(read.Distinct(rep.Searched), rep.Skipped)
 	for _, r := range rep.Rules {
 		rep.Products = rep.Products.With(r.IssueType)
@@ -102,13 +103,11 @@ func (s *semgrep) finish() {
 
 // semgrepError is one of errors. Spans stand in for a path in older versions.
 type semgrepError struct {
-	Level read.Text  `json:"level"`
-	Type  read.Texts `json:"type"` // a word, or a list of a word and what it is about
-	Rule  read.Text  `json:"rule_id"`
-	Path  read.Text  `json:"path"`
-	Spans []struct {
-		File read.Text `json:"file"`
-	} `json:"spans"`
+	Level read.Text     `json:"level"`
+	Type  read.Texts    `json:"type"` // a word, or a list of a word and what it is about
+	Rule  read.Text     `json:"rule_id"`
+	Path  read.Text     `json:"path"`
+	Spans []semgrepSpan `json:"spans"`
 }
 
 func (s *semgrep) failure(item string) error {
@@ -119,7 +118,9 @@ func (s *semgrep) failure(item string) error {
 	if e.Path == "" && len(e.Spans) > 0 {
 		e.Path = e.Spans[0].File
 	}
-	if e.Path != "" {
+	if spans := e.partial(); spans != nil {
+		s.partial(string(e.Path), spans, e.gap())
+	} else if e.Path != "" {
 		s.skipped(string(e.Path), e.gap())
 	} else if e.Level == "error" {
 		s.rep.Failed = true

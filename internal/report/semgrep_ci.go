@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -53,6 +54,9 @@ type CICompletion struct {
 	// them that it could not read; it did not try the others, as of a part of
 	// the repository that a diff scan found unchanged.
 	Unresolved, Unread []string
+	// Unparsed are the languages of which not all could be parsed (redoubt.GapParse). The
+	// scanner says of no file that it was parsed in part, and calls fixed what it did not see.
+	Unparsed []redoubt.ScanGap
 }
 
 // ReadCICompletion reads what `semgrep ci` posts when it is done, freed of secrets.
@@ -67,7 +71,7 @@ func ReadCICompletion(r io.Reader, o Options) (*CICompletion, error) {
 	if err := c.document(c.completion); err != nil {
 		return nil, secrets.cleanError(fileError(o, -1, err))
 	}
-	told := []*redoubt.Report{{Inventories: c.done.Inventories, Unresolved: c.done.Unresolved, Skipped: c.done.Unread}}
+	told := []*redoubt.Report{{Inventories: c.done.Inventories, Unresolved: c.done.Unresolved, Skipped: c.done.Unread, Gaps: c.done.Unparsed}}
 	secrets.blank(told)
 	secrets.scrub(told...)
 	c.done.Unresolved, c.done.Unread = read.Distinct(c.done.Unresolved), read.Distinct(c.done.Unread)
@@ -256,6 +260,8 @@ func (c *ci) stats(name string) error {
 		_, err := c.decode(name, &took)
 		c.done.Seconds = seconds(took).Seconds()
 		return err
+	case "parse_rate":
+		return c.object(name, c.parseRate)
 	case "supply_chain_stats":
 		return c.object(name, func(name string) error {
 			if name != "subprojects_stats" {
@@ -265,6 +271,23 @@ func (c *ci) stats(name string) error {
 		})
 	}
 	return c.skip(name)
+}
+
+// maxUnparsed bounds the languages that are told to be parsed in part.
+const maxUnparsed = 100
+
+// parseRate notes a language of which not all could be parsed.
+func (c *ci) parseRate(language string) error {
+	var rate struct {
+		Parsed read.Number `json:"bytes_parsed"`
+		All    read.Number `json:"num_bytes"`
+	}
+	_, err := c.decode("parse_rate."+language, &rate)
+	if rate.Parsed < rate.All && len(c.done.Unparsed) < maxUnparsed {
+		why := fmt.Sprintf("%d of %d bytes were parsed", rate.Parsed, rate.All)
+		c.done.Unparsed = append(c.done.Unparsed, redoubt.ScanGap{Kind: redoubt.GapParse, What: read.Text(language).Name(), Why: why})
+	}
+	return err
 }
 
 // subproject notes one that has no resolved_stats. Those of the list of skipped

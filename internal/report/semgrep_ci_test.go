@@ -71,7 +71,7 @@ func readCI(t *testing.T, text string, key []byte) *redoubt.Report {
 }
 
 func TestReadCICompletion(t *testing.T) {
-	done, err := ReadCICompletion(strings.NewReader(`{"exit_code":1,"task_id":null,"stats":{"total_time":1.5,"errors":[],"supply_chain_stats":{"subprojects_stats":[
+	done, err := ReadCICompletion(strings.NewReader(`{"exit_code":1,"task_id":null,"stats":{"total_time":1.5,"errors":[],"parse_rate":{"js":{"bytes_parsed":22,"num_bytes":39},"python":{"bytes_parsed":7,"num_bytes":7},"go":{}},"supply_chain_stats":{"subprojects_stats":[
 		{"dependency_sources":[{"kind":["Lockfile","NpmPackageLockJson"],"path":"web/package-lock.json"},{"kind":["Manifest","PackageJson"],"path":"web/package.json"}],"unresolved_reason":"failed"},
 		{"dependency_sources":[{"kind":["Manifest","PomXml"],"path":"pom.xml"}],"unresolved_reason":"unsupported"},
 		{"dependency_sources":[{"kind":["Lockfile","GoMod"],"path":"go.mod"}],"unresolved_reason":"skipped"},
@@ -82,6 +82,7 @@ func TestReadCICompletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &CICompletion{
+		Unparsed: []redoubt.ScanGap{{Kind: redoubt.GapParse, What: "js", Why: "22 of 39 bytes were parsed"}},
 		ExitCode: 1, Seconds: 1.5, Unread: []string{"web/package-lock.json", "pom.xml"}, Unresolved: []string{"web/package-lock.json", "pom.xml", "go.mod", "x/uv.lock"},
 		Inventories: []redoubt.Inventory{{Lockfile: "yarn.lock", Dependencies: []redoubt.Dependency{{
 			Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Transitivity: redoubt.Direct, Line: 3, Licenses: []string{}, PURL: "pkg:npm/lodash@4.17.20",

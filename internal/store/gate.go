@@ -75,6 +75,28 @@ func (tx *Tx) Occurrences(ctx context.Context, projectID int64, ref, source stri
 	return found, nil
 }
 
+// FixedFindings finds what (project, ref, source) has fixed of some identities:
+// identity, path, line and the hash of the code, by the scan that fixed it last.
+func (tx *Tx) FixedFindings(ctx context.Context, projectID int64, ref, source string, ids []redoubt.Identity) (map[int64][]redoubt.Finding, error) {
+	found := map[int64][]redoubt.Finding{}
+	for kind, hashes := range hashesByKind(ids) {
+		in, arg := tx.in("identity_hash", 8, hashes)
+		err := each(ctx, tx, func(r row) error {
+			f, scan := redoubt.Finding{Identity: redoubt.Identity{Kind: kind}}, int64(0)
+			err := r.Scan(digest(&f.Identity.Hash), &f.Path, &f.Line, digest(&f.CodeHash), &scan)
+			found[scan] = append(found[scan], f)
+			return err
+		}, `SELECT identity_hash, path, line, code_hash, COALESCE((SELECT e.scan_id FROM finding_event e
+				WHERE e.deployment_id = f.deployment_id AND e.finding_id = f.id AND e.kind = $7 ORDER BY e.id DESC LIMIT 1), 0) FROM finding f
+			WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND identity_kind = $5 AND state = $6 AND `+in,
+			projectID, ref, source, int64(kind), int64(redoubt.Fixed), string(redoubt.EventFixed), arg)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
 // LineagesOfFindings reads in which lineages findings of the project are by now, by
 // the findings' ids.
 func (tx *Tx) LineagesOfFindings(ctx context.Context, projectID int64, ids []int64) (map[int64]int64, error) {

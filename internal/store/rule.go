@@ -59,6 +59,20 @@ func (tx *Tx) RuleMessages(ctx context.Context, names []string) (map[string]stri
 	}, `SELECT name, content_json FROM rule WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }
 
+// RuleLanguages finds the languages of rules by name, of all their contents; none where
+// no content tells.
+func (tx *Tx) RuleLanguages(ctx context.Context, names []string) (map[string][]string, error) {
+	out := map[string][]string{}
+	in, arg := tx.in("name", 2, names)
+	return out, each(ctx, tx, func(r row) error {
+		var name string
+		var rule redoubt.Rule
+		err := r.Scan(&name, decoded(&rule))
+		out[name] = append(out[name], rule.Languages...)
+		return err
+	}, `SELECT name, content_json FROM rule WHERE deployment_id = $1 AND `+in, arg)
+}
+
 // PutRules stores contents not seen before and returns the id of each, in the
 // order given. Names that no policy lists enter the default one of their product
 // with the mode they ask for, else monitor, not served; a new content of a known

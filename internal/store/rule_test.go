@@ -172,3 +172,21 @@ func TestAServedRuleTellsBest(t *testing.T) {
 		shows(newer)
 	})
 }
+
+// TestRuleLanguages are those of all contents of a name: a report tells none.
+func TestRuleLanguages(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		d.putRules(
+			&redoubt.Rule{Name: "a", IssueType: redoubt.SAST, Languages: []string{"regex"}},
+			&redoubt.Rule{Name: "a", IssueType: redoubt.SAST, Message: "told by a report"},
+			&redoubt.Rule{Name: "b", IssueType: redoubt.SAST},
+			&redoubt.Rule{Name: "c", IssueType: redoubt.SAST, Languages: []string{"html"}},
+		)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			got, err := tx.RuleLanguages(ctx, []string{"a", "b", "none"})
+			same(t, "languages", got, map[string][]string{"a": {"regex"}, "b": nil})
+			return err
+		})
+	})
+}

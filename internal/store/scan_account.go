@@ -72,6 +72,21 @@ func (tx *Tx) BlockedScans(ctx context.Context, scanIDs []int64) (map[int64]bool
 	}, `SELECT scan_id FROM scan_account WHERE deployment_id = $1 AND gate_json <> '' AND `+in, arg)
 }
 
+// ParsedInPart tells which of the scans could not parse all of a language.
+func (tx *Tx) ParsedInPart(ctx context.Context, scanIDs []int64) (map[int64]bool, error) {
+	in, arg := tx.in("scan_id", 2, scanIDs)
+	out := map[int64]bool{}
+	return out, each(ctx, tx, func(r row) error {
+		var id int64
+		var gaps []redoubt.ScanGap
+		err := r.Scan(&id, decoded(&gaps))
+		if slices.ContainsFunc(gaps, func(g redoubt.ScanGap) bool { return g.Kind == redoubt.GapParse }) {
+			out[id] = true
+		}
+		return err
+	}, `SELECT scan_id, gaps_json FROM scan_account WHERE deployment_id = $1 AND `+in, arg)
+}
+
 // packedAccount is what a scan reported and why its build failed, as it is stored.
 type packedAccount struct {
 	scanID   int64

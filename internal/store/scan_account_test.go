@@ -20,7 +20,7 @@ func TestScanAccount(t *testing.T) {
 		project := addProjects(t, s, d, "acme/app")[0]
 		want := redoubt.ScanAccount{
 			Reported: []int64{3, 4, 5, 9, 4_000_000_000},
-			Gaps:     []redoubt.ScanGap{{Kind: redoubt.GapPath, What: "vendor/x.js", Why: "too big"}}, AllGaps: 1,
+			Gaps:     []redoubt.ScanGap{{Kind: redoubt.GapPath, What: "vendor/x.js", Why: "too big"}, {Kind: redoubt.GapParse, What: "js"}}, AllGaps: 2,
 		}
 		gate := &redoubt.ScanGate{Reason: "because", Blocking: []redoubt.Blocked{{FindingID: 3, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Rule: "r", Path: "p", Line: 1, PolicyID: 2}}}
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -48,7 +48,11 @@ func TestScanAccount(t *testing.T) {
 				if scans[want.ScanID] != blocked || scans[77] {
 					t.Errorf("blocked are %v", scans)
 				}
-				return errors.Join(err, err2)
+				part, err3 := tx.ParsedInPart(ctx, []int64{want.ScanID, 77})
+				if !part[want.ScanID] || part[77] {
+					t.Errorf("parsed in part are %v", part)
+				}
+				return errors.Join(err, err2, err3)
 			})
 		}
 		check(true)

@@ -25,6 +25,7 @@ func Check(t testing.TB, r *redoubt.Report) {
 			}
 		}
 	}
+	checkPartial(t, r)
 	described := map[*redoubt.Rule]bool{}
 	for _, rule := range r.Rules {
 		described[rule] = true
@@ -59,6 +60,26 @@ func Check(t testing.TB, r *redoubt.Report) {
 			t.Errorf("string is not clean: %d bytes, %.80q", len(s), s)
 		}
 	})
+}
+
+// checkPartial holds files that were parsed in part to what readers promise of them.
+func checkPartial(t testing.TB, r *redoubt.Report) {
+	t.Helper()
+	listed := map[string]bool{}
+	for _, p := range r.Skipped {
+		listed[p] = true
+	}
+	for _, f := range r.Partial {
+		if listed[f.Path] || !IsInside(f.Path) || len(f.Spans) == 0 {
+			t.Errorf("file parsed in part, skipped or named before: %v: %+v", listed[f.Path], f)
+		}
+		listed[f.Path] = true
+		for _, s := range f.Spans {
+			if s.First < 0 || s.Last < max(1, s.First) {
+				t.Errorf("span of %s is none: %+v", f.Path, s)
+			}
+		}
+	}
 }
 
 // checkEdges holds the edges of a lockfile against the number of packages that are

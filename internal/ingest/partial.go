@@ -1,0 +1,69 @@
+package ingest
+
+import (
+	"context"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// takePartial notes files that were parsed in part: they were searched.
+func (s *Scope) takePartial(files []redoubt.PartialFile) {
+	for _, f := range files {
+		if s.skipped[f.Path] || len(f.Spans) == 0 {
+			continue
+		}
+		if s.partial == nil {
+			s.partial = make(map[string][]redoubt.Span, len(files))
+		}
+		s.partial[f.Path] = f.Spans
+		if s.searched != nil {
+			s.searched[f.Path] = true
+		}
+	}
+}
+
+// unparsed reports whether the finding stands in lines that its rule could not see. Its
+// line is that of the last scan that saw it; one that is not known is any.
+func (s Scope) unparsed(f *redoubt.Finding) bool {
+	spans := s.partial[f.Path]
+	if len(spans) == 0 || s.plain[f.RuleName] {
+		return false
+	}
+	return f.Line == 0 || slices.ContainsFunc(spans, func(span redoubt.Span) bool { return span.Holds(f.Line) })
+}
+
+// learnPlain finds out which rules of findings in files that were parsed in part parse
+// nothing. One of which no language is known parses.
+func (u *Upload) learnPlain(ctx context.Context, s Store, projectID int64) error {
+	if len(u.Report.Partial) == 0 {
+		return nil
+	}
+	rows, err := u.stored(ctx, s, projectID)
+	if err != nil {
+		return err
+	}
+	partial := make(map[string]bool, len(u.Report.Partial))
+	for _, f := range u.Report.Partial {
+		partial[f.Path] = true
+	}
+	var names []string
+	for i := range rows {
+		if live(rows[i].State) && partial[rows[i].Path] {
+			names = append(names, rows[i].RuleName)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	languages, err := s.RuleLanguages(ctx, slices.Compact(names))
+	if err != nil {
+		return err
+	}
+	u.plain = map[string]bool{}
+	for name, list := range languages {
+		u.plain[name] = len(list) > 0 && !slices.ContainsFunc(list, func(l string) bool { return !redoubt.PlainLanguage(l) })
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// Bounds of the spans that are kept of files parsed in part. A file with more
+// counts as skipped.
+const (
+	maxFileSpans = read.MaxList
+	maxSpans     = 100 * maxFileSpans // of a report
+	spanSize     = 16                 // bytes
+)
+
+// semgrepSpan is one of the spans of an error, with lines from 1.
+type semgrepSpan struct {
+	File  read.Text    `json:"file"`
+	Start semgrepPlace `json:"start"`
+	End   semgrepPlace `json:"end"`
+}
+
+// partial returns the lines of the file that could not be parsed, or nil for
+// another error, and where not all of them are told.
+func (e *semgrepError) partial() []redoubt.Span {
+	if e.Type.First() != "PartialParsing" || e.Path == "" {
+		return nil
+	}
+	var spans []redoubt.Span
+	for _, s := range e.Spans {
+		if s.File != e.Path || s.Start.Line < 1 || s.End.Line < s.Start.Line {
+			return nil
+		}
+		spans = append(spans, redoubt.Span{First: int(s.Start.Line), Last: int(s.End.Line)})
+	}
+	return spans
+}
+
+// partial notes a file that was parsed in part, and why.
+func (s *semgrep) partial(raw string, spans []redoubt.Span, gap redoubt.ScanGap) {
+	if p, err := s.checkout.path(raw); err == nil {
+		s.in.build(len(spans) * spanSize)
+		gap.What = p
+		s.rep.Partial, s.rep.Gaps = append(s.rep.Partial, redoubt.PartialFile{Path: p, Spans: spans}), append(s.rep.Gaps, gap)
+	}
+}
+
+// settlePartial has each file parsed in part named once, with all of its spans. One
+// that was skipped besides, as for another rule, or that has too many, is only skipped.
+func settlePartial(rep *redoubt.Report) {
+	if len(rep.Partial) == 0 {
+		return
+	}
+	skipped := make(map[string]bool, len(rep.Skipped))
+	for _, p := range rep.Skipped {
+		skipped[p] = true
+	}
+	spans, paths := map[string][]redoubt.Span{}, []string{}
+	for _, f := range rep.Partial {
+		if spans[f.Path] == nil {
+			paths = append(paths, f.Path)
+		}
+		spans[f.Path] = append(spans[f.Path], f.Spans...)
+	}
+	rep.Partial = nil
+	all := 0
+	for _, p := range paths {
+		list := read.Distinct(spans[p])
+		slices.SortFunc(list, func(a, b redoubt.Span) int { return a.First - b.First })
+		switch all += len(list); {
+		case skipped[p]:
+		case len(list) > maxFileSpans || all > maxSpans:
+			rep.Skipped = append(rep.Skipped, p)
+		default:
+			rep.Partial = append(rep.Partial, redoubt.PartialFile{Path: p, Spans: list})
+		}
+	}
+}
