@@ -104,11 +104,7 @@ func (w *ciWorld) moved(call func(path, line string)) {
 	for _, f := range w.evals("open") {
 		before[strings.Replace(f.Location.FilePath, "apps/", "services/", 1)] = f.ID
 	}
-	r := w.scan("main", loud)
-	for _, f := range w.evals() {
-		w.Logf("DBG %d %s %s", f.ID, f.Location.FilePath, f.Status)
-	}
-	w.exits(1, "main", r)
+	w.want(1, "main")
 	open, kept := []string{}, []string{}
 	for _, f := range w.evals("open") {
 		open = append(open, f.Location.FilePath)

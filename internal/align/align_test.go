@@ -224,6 +224,15 @@ func lines(path string, texts ...string) (rows []Row) {
 	return rows
 }
 
+// twice has another rule match what one matches.
+func twice(rows []Row) []Row {
+	for _, r := range rows {
+		r.Group, r.Rule = digest("another"), "another"
+		rows = append(rows, r)
+	}
+	return rows
+}
+
 func withoutCode(rows []Row) []Row {
 	for i := range rows {
 		rows[i].Code, rows[i].Loose = redoubt.Digest{}, redoubt.Digest{}
@@ -251,6 +260,9 @@ func TestFiles(t *testing.T) {
 		},
 		"two, of another name, without code":  {withoutCode(lines("a.js", "eval(q)", "eval(r)")), withoutCode(lines("b.js", "eval(q)", "eval(r)")), nil},
 		"two, of the same name, without code": {withoutCode(lines("a/x.js", "eval(q)", "f")), withoutCode(lines("b/x.js", "eval(q)", "f")), []Pair{{0, 0}, {1, 1}}},
+		"two rules that match in one line":    {twice(lines("legacy/old.js", "eval(q)")), twice(lines("api/public/handler.js", "eval(q)")), nil},
+		"two rules, with the same parent":     {twice(lines("old/auth/x.js", "eval(q)")), twice(lines("new/auth/x.js", "eval(q)")), []Pair{{0, 0}, {1, 1}}},
+		"two rules, of the same name":         {twice(lines("legacy/x.js", "eval(q)")), twice(lines("api/x.js", "eval(q)")), nil},
 		"two that fit as well":                {join(lines("a/x.js", "1", "2"), lines("b/x.js", "1", "2")), join(lines("c/x.js", "1", "2"), lines("d/x.js", "1", "2")), nil},
 	} {
 		if diff := cmp.Diff(c.want, Rows(c.old, c.next, anywhere)); diff != "" {

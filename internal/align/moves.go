@@ -26,32 +26,48 @@ type evidence struct {
 	loose redoubt.Digest
 }
 
-// gone is a file of one side alone, with its rows by what they are.
+// gone is a file of one side alone, with its rows by what they are, and the first line of each.
 type gone struct {
 	path  string
 	total int
 	rows  map[evidence]int
+	first map[evidence]int
 }
 
-// common counts the rows that two files have in common, and how many of them differ from
-// each other.
+// single reports whether all rows begin in one line: several rules that match there are about one piece
+// of code.
+func (g *gone) single() bool {
+	lines := map[int]bool{}
+	for e, line := range g.first {
+		lines[line] = true
+		if g.rows[e] > 1 || len(lines) > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// common counts the rows that two files have in common, and the lines in which those stand that
+// differ from each other.
 func (g *gone) common(o *gone) (rows, kinds int) {
 	if len(o.rows) < len(g.rows) {
 		g, o = o, g
 	}
+	lines := map[int]bool{}
 	for e, count := range g.rows {
 		if n := min(count, o.rows[e]); n > 0 {
-			rows, kinds = rows+n, kinds+1
+			rows += n
+			lines[g.first[e]] = true
 		}
 	}
-	return rows, kinds
+	return rows, len(lines)
 }
 
 // candidate is a file that may continue as another.
 type candidate struct {
 	from, to    *gone
 	suffix      int // names at the end of the path in common
-	same, kinds int // rows in common, and those that differ from each other
+	same, kinds int // rows in common, and the lines of those that differ from each other
 }
 
 // moves returns the new path of files that are gone, one to one. Both have the
@@ -59,7 +75,7 @@ type candidate struct {
 // the path decides, then the number of equal rows; a tie moves nothing. A file with a
 // single row also needs the same parent folder name. With another base name at least two
 // rows that differ from each other and half of them are equal: two of a kind are alike in files that
-// have nothing to do with each other.
+// have nothing to do with each other. Rows of one line count as one.
 func (a *aligner) moves() map[string]string {
 	left, came := a.gone()
 	moved := map[string]string{}
@@ -72,7 +88,7 @@ func (a *aligner) moves() map[string]string {
 			moved[c.from.path], taken[c.from], taken[c.to] = c.to.path, true, true
 		}
 	}
-	take(slices.DeleteFunc(sameName(left, came, 1), func(c candidate) bool { return c.from.total == 1 && c.suffix < 2 }))
+	take(slices.DeleteFunc(sameName(left, came, 1), func(c candidate) bool { return c.suffix < 2 && c.from.single() }))
 	free := func(g *gone) bool { return taken[g] }
 	take(slices.DeleteFunc(sameRows(slices.DeleteFunc(left, free), slices.DeleteFunc(came, free)), func(c candidate) bool { return c.kinds < 2 }))
 	return moved
@@ -100,14 +116,16 @@ func (a *aligner) gone() (left, came []*gone) {
 				continue
 			}
 			if g == nil {
-				g = &gone{path: r.Path, rows: map[evidence]int{}}
+				g = &gone{path: r.Path, rows: map[evidence]int{}, first: map[evidence]int{}}
 				files[r.Path], list = g, append(list, g)
 			}
 			e := evidence{weak: r.weak()}
 			if coded {
 				e = evidence{weak: weak{group: r.Group}, loose: r.Loose}
 			}
-			g.total++
+			if g.total++; g.rows[e] == 0 || r.Line < g.first[e] {
+				g.first[e] = r.Line
+			}
 			g.rows[e]++
 		}
 		slices.SortFunc(list, func(x, y *gone) int { return strings.Compare(x.path, y.path) })
