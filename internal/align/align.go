@@ -8,22 +8,23 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/redoubt/redoubt"
 )
+
+// Digest stands for a text, or for several; zero where it is not known.
+type Digest = [16]byte
 
 // Row is a finding of one source: as it is stored, or as a report has it.
 type Row struct {
-	Group redoubt.Digest // of the rule, or of the part of its formula that matched
-	Path  string         // from the root of the project
-	Rule  string         // the rule's name; it orders rows of one place
+	Group Digest // of the rule, or of the part of its formula that matched
+	Path  string // from the root of the project
+	Rule  string // the rule's name; it orders rows of one place
 	// Code is the text that matched, zero where it is not known; Loose is that text
 	// without layout and comments, see [Loose].
-	Code, Loose redoubt.Digest
+	Code, Loose Digest
 	// Edges is of the first and the last line of a match of several lines; zero where
 	// it has one, or they are not known.
-	Edges   redoubt.Digest
-	Message redoubt.Digest // of the message without its numbers
+	Edges   Digest
+	Message Digest // of the message without its numbers
 	// Line and Column are where the match begins, counted from 1; the end lies
 	// behind its last character.
 	Line, Column, EndLine, EndColumn int
@@ -50,7 +51,7 @@ func (r *Row) length() int {
 // strong is more of it.
 type (
 	weak struct {
-		group, message redoubt.Digest
+		group, message Digest
 		length         int
 	}
 	strong struct {
@@ -99,8 +100,8 @@ func Rows(old, next []Row, gone func(path string) bool) []Pair {
 		}
 		sortRows(old, f.old)
 		sortRows(next, f.next)
-		a.pairEqual(f, func(r *Row) redoubt.Digest { return r.Code })
-		a.pairEqual(f, func(r *Row) redoubt.Digest { return r.Loose })
+		a.pairEqual(f, func(r *Row) Digest { return r.Code })
+		a.pairEqual(f, func(r *Row) Digest { return r.Loose })
 		a.pairEdges(f)
 		a.pairByOrder(f)
 	}
@@ -132,7 +133,7 @@ func sortRows(rows []Row, at []int) {
 }
 
 // pairEqual pairs what is left of equal code in a file, the first with the first.
-func (a *aligner) pairEqual(f *file, code func(*Row) redoubt.Digest) {
+func (a *aligner) pairEqual(f *file, code func(*Row) Digest) {
 	for _, k := range a.equal(f, code) {
 		for n := range min(len(k.old), len(k.next)) {
 			a.pair(k.old[n], k.next[n])
@@ -143,7 +144,7 @@ func (a *aligner) pairEqual(f *file, code func(*Row) redoubt.Digest) {
 // pairEdges pairs what is left of matches of several lines with the same first and last line,
 // where both sides have as many: it was edited within.
 func (a *aligner) pairEdges(f *file) {
-	for _, k := range a.equal(f, func(r *Row) redoubt.Digest { return r.Edges }) {
+	for _, k := range a.equal(f, func(r *Row) Digest { return r.Edges }) {
 		if len(k.old) == len(k.next) {
 			for n := range k.old {
 				a.pair(k.old[n], k.next[n])
@@ -153,12 +154,12 @@ func (a *aligner) pairEdges(f *file) {
 }
 
 // equal are the rows that are left of a file by their group and a digest that both sides have.
-func (a *aligner) equal(f *file, of func(*Row) redoubt.Digest) map[[2]redoubt.Digest]*file {
-	kinds := map[[2]redoubt.Digest]*file{}
+func (a *aligner) equal(f *file, of func(*Row) Digest) map[[2]Digest]*file {
+	kinds := map[[2]Digest]*file{}
 	for _, i := range f.old {
 		r := &a.old[i]
-		if d := of(r); !a.paired[0][i] && d != (redoubt.Digest{}) {
-			k := [2]redoubt.Digest{r.Group, d}
+		if d := of(r); !a.paired[0][i] && d != (Digest{}) {
+			k := [2]Digest{r.Group, d}
 			if kinds[k] == nil {
 				kinds[k] = &file{}
 			}
@@ -167,7 +168,7 @@ func (a *aligner) equal(f *file, of func(*Row) redoubt.Digest) map[[2]redoubt.Di
 	}
 	for _, i := range f.next {
 		r := &a.next[i]
-		if k := kinds[[2]redoubt.Digest{r.Group, of(r)}]; k != nil && !a.paired[1][i] {
+		if k := kinds[[2]Digest{r.Group, of(r)}]; k != nil && !a.paired[1][i] {
 			k.next = append(k.next, i)
 		}
 	}

@@ -10,14 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"github.com/redoubt/redoubt"
 )
 
 // anywhere says of every file that only the old side has that it is gone.
 func anywhere(string) bool { return true }
 
-func digest(s string) (d redoubt.Digest) {
+func digest(s string) (d Digest) {
 	sum := sha256.Sum256([]byte(s))
 	copy(d[:], sum[:])
 	return d
@@ -153,7 +151,7 @@ func TestNoLossOfWhatIsClear(t *testing.T) {
 		}
 		type place struct {
 			path         string
-			group, loose redoubt.Digest
+			group, loose Digest
 		}
 		of := func(r Row) place { return place{r.Path, r.Group, r.Loose} }
 		had, has := map[place][]int{}, map[place][]int{}
@@ -235,7 +233,7 @@ func twice(rows []Row) []Row {
 
 func withoutCode(rows []Row) []Row {
 	for i := range rows {
-		rows[i].Code, rows[i].Loose = redoubt.Digest{}, redoubt.Digest{}
+		rows[i].Code, rows[i].Loose = Digest{}, Digest{}
 	}
 	return rows
 }

@@ -5,8 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/redoubt/redoubt"
 )
 
 // Limits that keep moves from comparing every file with every other.
@@ -23,7 +21,7 @@ const (
 // where code is not known what stands for it.
 type evidence struct {
 	weak
-	loose redoubt.Digest
+	loose Digest
 }
 
 // gone is a file of one side alone, with its rows by what they are, and the first line of each.
@@ -101,7 +99,7 @@ func (a *aligner) gone() (left, came []*gone) {
 		out := map[string]bool{}
 		for i := range rows {
 			out[rows[i].Path] = true
-			coded = coded && rows[i].Code != redoubt.Digest{}
+			coded = coded && rows[i].Code != Digest{}
 		}
 		return out
 	}

@@ -2,8 +2,6 @@ package align
 
 import (
 	"slices"
-
-	"github.com/redoubt/redoubt"
 )
 
 // maxDepth is how often pairByOrder looks between anchors that it found between
@@ -16,24 +14,28 @@ const maxDepth = 16
 // as many of a kind. It is for groups of which some code is not known, and for
 // those whose matches may change.
 func (a *aligner) pairByOrder(f *file) {
-	by := map[redoubt.Digest]bool{}
-	mark := func(r *Row) {
-		if r.Binds || r.Code == (redoubt.Digest{}) {
+	by, told := map[Digest]bool{}, [2]map[Digest]bool{{}, {}}
+	mark := func(side int, r *Row) {
+		if r.Binds || r.Code == (Digest{}) {
 			by[r.Group] = true
+		}
+		if r.Code != (Digest{}) {
+			told[side][r.Group] = true
 		}
 	}
 	for _, i := range f.old {
-		mark(&a.old[i])
+		mark(0, &a.old[i])
 	}
 	for _, i := range f.next {
-		mark(&a.next[i])
+		mark(1, &a.next[i])
 	}
 	unclear := a.unclear(f)
-	out := func(r *Row) bool {
-		return r.ByCode || !by[r.Group] || r.Code != (redoubt.Digest{}) && r.length() == 0 || unclear[r.weak()]
+	out := func(r *Row, other int) bool {
+		severalLines := r.Code != (Digest{}) && r.length() == 0 && told[other][r.Group]
+		return r.ByCode || !by[r.Group] || severalLines || unclear[r.weak()]
 	}
-	old := slices.DeleteFunc(slices.Clone(f.old), func(i int) bool { return a.paired[0][i] || out(&a.old[i]) })
-	next := slices.DeleteFunc(slices.Clone(f.next), func(i int) bool { return a.paired[1][i] || out(&a.next[i]) })
+	old := slices.DeleteFunc(slices.Clone(f.old), func(i int) bool { return a.paired[0][i] || out(&a.old[i], 1) })
+	next := slices.DeleteFunc(slices.Clone(f.next), func(i int) bool { return a.paired[1][i] || out(&a.next[i], 0) })
 	if len(old) == 0 || len(next) == 0 {
 		return
 	}
@@ -50,7 +52,7 @@ func (a *aligner) unclear(f *file) map[weak]bool {
 		rows, told := [][]Row{a.old, a.next}[side], map[weak]bool{}
 		for _, i := range list {
 			r := &rows[i]
-			k, tells := r.weak(), r.Code != redoubt.Digest{}
+			k, tells := r.weak(), r.Code != Digest{}
 			before, met := told[k]
 			switch {
 			case a.paired[side][i]:

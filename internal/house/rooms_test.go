@@ -27,8 +27,8 @@ var rooms = []room{
 	{path: "api", stdOnly: true},
 
 	{path: "internal/report", imports: []string{".", "internal/purl", "internal/weakness"}},
-	{path: "internal/align", imports: []string{"."}},
-	{path: "internal/ingest", imports: []string{".", "internal/purl"}},
+	{path: "internal/align"},
+	{path: "internal/ingest", imports: []string{".", "internal/align", "internal/purl"}},
 	{path: "internal/triage", imports: nouns},
 	{path: "internal/ticket", imports: nouns},
 	{path: "internal/exemption", imports: []string{".", "internal/glob", "internal/purl"}},

@@ -154,8 +154,8 @@ func (s Scope) isGone(path string) bool { return s.wasSearched(path) && !s.searc
 
 func live(state redoubt.State) bool { return state == redoubt.Unresolved || state == redoubt.Muted }
 
-// markMissed notes of live findings that the scan did not see them where it looked, so
-// that nothing is taken for them by its number (semantics §4).
+// markMissed marks live findings that the scan missed where it looked, so that results
+// without code do not continue them (semantics §4).
 func (p *planner) markMissed(staying []*redoubt.Finding) {
 	for _, row := range staying {
 		if row.Coverage != redoubt.CoverageMissed && p.Scope.misses(row) {
