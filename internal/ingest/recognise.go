@@ -119,13 +119,16 @@ func detailLevel(f *redoubt.Finding) int {
 }
 
 // otherRule reports whether a row that is the sighting differs from it by its
-// rule: by its name, or by its text, which is in the scanner's own ids alone.
+// rule: by its name, or by its text, which is in the scanner's own ids alone, where
+// both tell it.
 func (s *Sighting) otherRule(row *redoubt.Finding) bool {
 	f := &s.Finding
 	if detailLevel(f) != detailLevel(row) {
 		return false
 	}
-	return f.RuleName != row.RuleName || detailLevel(f) == 2 && f.CodeHash == row.CodeHash && f.PatternHash != row.PatternHash
+	none := redoubt.Digest{}
+	return f.RuleName != row.RuleName || detailLevel(f) == 2 && f.CodeHash == row.CodeHash &&
+		f.PatternHash != row.PatternHash && f.PatternHash != none && row.PatternHash != none
 }
 
 // keepDetails lets a finding keep what a sighting that tells less does not tell, and
