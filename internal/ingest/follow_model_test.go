@@ -351,3 +351,21 @@ func (s *shelf) back(r *shelfRow, handed bool) {
 		l.triage, l.human = redoubt.TriageReopened, false
 	}
 }
+
+// modelLineage is a lineage in the model of what follows the inventory.
+type modelLineage struct {
+	born   int
+	triage redoubt.TriageState
+	human  bool
+	from   int // the lineage, by birth, that the triage was made on
+}
+
+func modelWeight(l *modelLineage) int {
+	switch {
+	case l.triage == redoubt.TriageUntriaged:
+		return 0
+	case l.human:
+		return 2
+	}
+	return 1
+}
