@@ -66,6 +66,7 @@ type wireHistory struct {
 	scans   int
 	rows    map[int64]redoubt.Finding // as they were stored last
 	refs    map[string]bool           // that scans counted of
+	based   bool                      // the primary branch was scanned in full: what comes after blocks
 	removed bool                      // r3 is in no policy
 }
 
@@ -165,10 +166,10 @@ func (h *wireHistory) finish(i int) {
 	if !strings.Contains(first, `"success":true`) {
 		h.t.Fatalf("the completion was answered %s", first)
 	}
-	before := h.rows
+	before, based := h.rows, h.based
 	h.applied(s.upload, s.scan)
 	if h.outcome(s.scan) == redoubt.ScanApplied {
-		h.gate(s, before, strings.Contains(first, `"app_block_override":true`))
+		h.gate(s, before, based, strings.Contains(first, `"app_block_override":true`))
 	}
 	if rapid.Bool().Draw(h.t, "completed twice") {
 		if h.post(s.path+"complete", done) != first {
@@ -180,7 +181,7 @@ func (h *wireHistory) finish(i int) {
 
 // gate holds that a scan fails its build where what blocks is told, and open, and that a
 // finding of the blocking rule that is new to the project does.
-func (h *wireHistory) gate(s *wireScan, before map[int64]redoubt.Finding, blocked bool) {
+func (h *wireHistory) gate(s *wireScan, before map[int64]redoubt.Finding, based, blocked bool) {
 	known, lineages := map[int64]bool{}, h.lineages()
 	for _, f := range before {
 		known[f.LineageID] = true
@@ -208,7 +209,7 @@ func (h *wireHistory) gate(s *wireScan, before map[int64]redoubt.Finding, blocke
 		}
 		place := fmt.Sprint(f.Path, ":", f.Line)
 		open[place] = open[place] || lineages[f.LineageID].Triage.State != redoubt.TriageIgnored
-		if before[id].ID == 0 && !known[f.LineageID] && !at[place] && !s.upload.Report.Failed {
+		if before[id].ID == 0 && !known[f.LineageID] && !at[place] && based && !s.upload.Report.Failed {
 			h.t.Fatalf("%+v is new, and passes", f)
 		}
 	}
@@ -260,6 +261,9 @@ func (h *wireHistory) applied(u wireUpload, scan int64) {
 		return
 	}
 	h.refs[redoubt.FullRef(u.Ref)] = true
+	if p, _ := h.project(); u.Full && !u.Report.Failed && u.Report.Tool == "semgrep" && p.Primary() == redoubt.FullRef(u.Ref) {
+		h.based = true
+	}
 	h.rows = h.stored()
 	place := func(rule, path string, line int, muted bool) string {
 		return fmt.Sprint(rule, " ", path, ":", line, " ", muted)
