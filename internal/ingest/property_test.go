@@ -132,6 +132,37 @@ func TestHistoriesKeepWhatIsTrue(t *testing.T) {
 	})
 }
 
+// A file that is only moved, between two scans of all, takes its findings with it where
+// [told.followsFiles] says so, whatever is edited in other files.
+func TestMovedFilesAreFollowed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := newTree()
+		tr.coded = true
+		c := newTruth(t, true)
+		scan := func() {
+			c.tick()
+			report := &redoubt.Report{Tool: "semgrep", Results: tr.results(tellsAll)}
+			c.upload(Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: "main", Full: true, DeclaredFull: true, Report: report})
+		}
+		for range 4 {
+			tr.edit(t)
+		}
+		from, to := rapid.SampledFrom(allPaths[:3]).Draw(t, "from"), rapid.SampledFrom(allPaths[:3]).Draw(t, "to")
+		delete(tr.files, to)
+		for range rapid.IntRange(1, 3).Draw(t, "more") {
+			tr.files[from] = append(tr.files[from], tr.draw(t))
+		}
+		scan()
+		items := tr.files[from]
+		delete(tr.files, from)
+		tr.edit(t)
+		if delete(tr.files, from); len(tr.files[to]) == 0 {
+			tr.files[to] = items
+		}
+		scan()
+	})
+}
+
 // Uploads of different sources commute: what one source says is the same whatever others do.
 func TestSourcesCommute(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
