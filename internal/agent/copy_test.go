@@ -17,7 +17,6 @@ import (
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
-	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -46,11 +45,11 @@ func callsReport(files map[string][]string) *redoubt.Report {
 // filesScan reports the calls of files; a full scan searches all of them.
 func (w *wire) filesScan(ref, unique string, full bool, files map[string][]string) (blocked bool) {
 	w.clock.Advance(time.Second)
-	return w.reports(lifetest.Upload{Ref: ref, Full: full, Commit: unique, Report: callsReport(files)}, unique)
+	return w.reports(wireUpload{Ref: ref, Full: full, Commit: unique, Report: callsReport(files)}, unique)
 }
 
 // reports sends a scan, and returns whether the build fails.
-func (w *wire) reports(u lifetest.Upload, unique string) (blocked bool) {
+func (w *wire) reports(u wireUpload, unique string) (blocked bool) {
 	path, scan := w.start(u, unique)
 	w.scan = scan
 	w.post(path+"results", resultsBody(u))
@@ -72,7 +71,7 @@ func TestOtherCodeAroundTheSameCallIsNew(t *testing.T) {
 			report.Results[0].MatchBasedID, report.Results[0].PatternHash = hexOf(function)+"_0", hexOf("in "+function)
 			report.Results[0].Rule.Version = version
 			unique := fmt.Sprint("around-", scans)
-			return h.reports(lifetest.Upload{Ref: "main", Full: true, Commit: unique, Report: report}, unique)
+			return h.reports(wireUpload{Ref: "main", Full: true, Commit: unique, Report: report}, unique)
 		}
 		scan("f", 1)
 		_, ids := h.listed("main")
@@ -136,44 +135,44 @@ func TestACopyOfWhatMovedIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/copies", first: "acme/copies", number: 21}
 		h.blockEval()
-		one, moved := map[string][]string{"a.js": {"eval(x)"}, "c.js": nil}, map[string][]string{"b.js": {"eval(x)"}, "c.js": nil}
-		both := map[string][]string{"a.js": {"eval(x)"}, "b.js": {"eval(x)"}, "c.js": nil}
+		one, moved := map[string][]string{"a/p/x.js": {"eval(x)"}, "c.js": nil}, map[string][]string{"b/p/x.js": {"eval(x)"}, "c.js": nil}
+		both := map[string][]string{"a/p/x.js": {"eval(x)"}, "b/p/x.js": {"eval(x)"}, "c.js": nil}
 		h.filesScan("main", "m1", true, one)
 		_, ids := h.listed("main")
-		h.decide(ids["a.js:10"], "ignored")
+		h.decide(ids["a/p/x.js:10"], "ignored")
 
 		w.same("as main", false, h.filesScan("dev", "d1", true, one))
 		w.same("moved", false, h.filesScan("dev", "d2", true, moved))
 		for _, again := range []string{"d3", "d4"} {
 			w.same("moved and back, "+again, true, h.filesScan("dev", again, true, both))
 			status, _ := h.listed("dev")
-			w.same("the copy inherits nothing, "+again, map[string]string{"a.js:10": "ignored", "b.js:10": "open"}, status)
+			w.same("the copy inherits nothing, "+again, map[string]string{"a/p/x.js:10": "ignored", "b/p/x.js:10": "open"}, status)
 		}
-		w.same("in a diff", true, h.filesScan("dev", "d5", false, map[string][]string{"b.js": {"eval(x)"}}))
+		w.same("in a diff", true, h.filesScan("dev", "d5", false, map[string][]string{"b/p/x.js": {"eval(x)"}}))
 		w.same("only moved, on another branch", false, h.filesScan("other", "o1", true, one))
 		w.same("only moved, on another branch", false, h.filesScan("other", "o2", true, moved))
 		status, _ := h.listed("other")
-		w.same("only moved", map[string]string{"b.js:10": "ignored"}, status)
-		w.same("told in part, what main has", false, h.filesScan("other", "o3", false, map[string][]string{"a.js": {"eval(x)"}}))
+		w.same("only moved", map[string]string{"b/p/x.js:10": "ignored"}, status)
+		w.same("told in part, what main has", false, h.filesScan("other", "o3", false, map[string][]string{"a/p/x.js": {"eval(x)"}}))
 		status, _ = h.listed("other")
-		w.same("told in part, the branch", map[string]string{"a.js:10": "ignored", "b.js:10": "open"}, status)
+		w.same("told in part, the branch", map[string]string{"a/p/x.js:10": "ignored", "b/p/x.js:10": "open"}, status)
 
-		w.same("only the copy, in a diff", true, h.filesScan("refs/pull/7/merge", "p1", false, map[string][]string{"d.js": {"eval(x)"}}))
+		w.same("only the copy, in a diff", true, h.filesScan("refs/pull/7/merge", "p1", false, map[string][]string{"d/p/x.js": {"eval(x)"}}))
 		h.filesScan("third", "t1", true, one)
-		w.same("moved elsewhere", false, h.filesScan("third", "t2", true, map[string][]string{"e.js": {"eval(x)"}, "c.js": nil}))
-		w.same("only a copy there, in a diff", true, h.filesScan("refs/pull/8/merge", "p2", false, map[string][]string{"e.js": {"eval(x)"}}))
+		w.same("moved elsewhere", false, h.filesScan("third", "t2", true, map[string][]string{"e/p/x.js": {"eval(x)"}, "c.js": nil}))
+		w.same("only a copy there, in a diff", true, h.filesScan("refs/pull/8/merge", "p2", false, map[string][]string{"e/p/x.js": {"eval(x)"}}))
 		status, _ = h.listed("refs/pull/8/merge")
-		w.same("the diff", map[string]string{"e.js:10": "open"}, status)
+		w.same("the diff", map[string]string{"e/p/x.js:10": "open"}, status)
 
 		_, ids = h.listed("dev")
-		h.decide(ids["b.js:10"], "ignored")
+		h.decide(ids["b/p/x.js:10"], "ignored")
 		w.same("decided", false, h.filesScan("dev", "d6", true, both))
 		w.same("merged", false, h.filesScan("main", "m2", true, both))
 		_, ids = h.listed("main")
-		h.decide(ids["b.js:10"], "reopened")
+		h.decide(ids["b/p/x.js:10"], "reopened")
 		w.same("the first copy goes", false, h.filesScan("main", "m3", true, moved))
 		status, _ = h.listed("main")
-		w.same("what stays is what it was", map[string]string{"b.js:10": "open"}, status)
+		w.same("what stays is what it was", map[string]string{"b/p/x.js:10": "open"}, status)
 	})
 }
 
@@ -183,17 +182,17 @@ func TestACopyOnThePrimaryBranchIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/maincopies", first: "acme/maincopies", number: 22}
 		h.blockEval()
-		h.filesScan("main", "m1", true, map[string][]string{"a.js": {"eval(x)"}, "c.js": nil})
+		h.filesScan("main", "m1", true, map[string][]string{"a/p/x.js": {"eval(x)"}, "c.js": nil})
 		_, ids := h.listed("main")
-		h.decide(ids["a.js:10"], "ignored")
-		h.filesScan("main", "m2", true, map[string][]string{"b.js": {"eval(x)"}, "c.js": nil})
-		both := map[string][]string{"a.js": {"eval(x)"}, "b.js": {"eval(x)"}, "c.js": nil}
+		h.decide(ids["a/p/x.js:10"], "ignored")
+		h.filesScan("main", "m2", true, map[string][]string{"b/p/x.js": {"eval(x)"}, "c.js": nil})
+		both := map[string][]string{"a/p/x.js": {"eval(x)"}, "b/p/x.js": {"eval(x)"}, "c.js": nil}
 		w.same("both", true, h.filesScan("main", "m3", true, both))
 		status, _ := h.listed("main")
-		w.same("main", map[string]string{"a.js:10": "open", "b.js:10": "ignored"}, status)
+		w.same("main", map[string]string{"a/p/x.js:10": "open", "b/p/x.js:10": "ignored"}, status)
 		w.same("both again", false, h.filesScan("main", "m4", true, both))
 		w.same("a branch of it", false, h.filesScan("dev", "d1", true, both))
-		third := map[string][]string{"a.js": {"eval(x)"}, "b.js": {"eval(x)"}, "d.js": {"eval(x)"}}
+		third := map[string][]string{"a/p/x.js": {"eval(x)"}, "b/p/x.js": {"eval(x)"}, "d/p/x.js": {"eval(x)"}}
 		w.same("a third", true, h.filesScan("dev", "d2", true, third))
 	})
 }
@@ -204,17 +203,17 @@ func TestAMoveElsewhereJoinsNothing(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/joined", first: "acme/joined", number: 23}
 		h.blockEval()
-		both := map[string][]string{"a.js": {"eval(x)"}, "b.js": {"eval(x)"}, "c.js": nil}
+		both := map[string][]string{"a/p/x.js": {"eval(x)"}, "b/p/x.js": {"eval(x)"}, "c.js": nil}
 		h.filesScan("main", "m1", true, both)
 		_, ids := h.listed("main")
-		h.decide(ids["a.js:10"], "ignored")
-		h.filesScan("dev", "d1", true, map[string][]string{"a.js": {"eval(x)"}, "c.js": nil})
-		h.filesScan("dev", "d2", true, map[string][]string{"b.js": {"eval(x)"}, "c.js": nil})
+		h.decide(ids["a/p/x.js:10"], "ignored")
+		h.filesScan("dev", "d1", true, map[string][]string{"a/p/x.js": {"eval(x)"}, "c.js": nil})
+		h.filesScan("dev", "d2", true, map[string][]string{"b/p/x.js": {"eval(x)"}, "c.js": nil})
 		status, _ := h.listed("main")
-		w.same("main", map[string]string{"a.js:10": "ignored", "b.js:10": "open"}, status)
+		w.same("main", map[string]string{"a/p/x.js:10": "ignored", "b/p/x.js:10": "open"}, status)
 		w.same("both on the branch", false, h.filesScan("dev", "d3", true, both))
 		status, _ = h.listed("dev")
-		w.same("dev", map[string]string{"a.js:10": "ignored", "b.js:10": "open"}, status)
+		w.same("dev", map[string]string{"a/p/x.js:10": "ignored", "b/p/x.js:10": "open"}, status)
 	})
 }
 
@@ -396,15 +395,15 @@ func TestADecisionInAChangeRequestOutlivesItsMerge(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/moves", first: "acme/moves", number: 23}
 		h.blockEval()
-		old, moved := map[string][]string{"a.js": {"eval(x)"}, "c.js": nil}, map[string][]string{"b.js": {"eval(x)"}, "c.js": nil}
+		old, moved := map[string][]string{"a/p/x.js": {"eval(x)"}, "c.js": nil}, map[string][]string{"b/p/x.js": {"eval(x)"}, "c.js": nil}
 		h.filesScan("main", "m1", true, old)
 		h.filesScan("dev", "d1", true, old)
-		w.same("the diff", true, h.filesScan("dev", "d2", false, map[string][]string{"b.js": {"eval(x)"}}))
+		w.same("the diff", true, h.filesScan("dev", "d2", false, map[string][]string{"b/p/x.js": {"eval(x)"}}))
 		_, ids := h.listed("dev")
-		h.decide(ids["b.js:10"], "ignored")
-		w.same("decided", false, h.filesScan("dev", "d3", false, map[string][]string{"b.js": {"eval(x)"}}))
+		h.decide(ids["b/p/x.js:10"], "ignored")
+		w.same("decided", false, h.filesScan("dev", "d3", false, map[string][]string{"b/p/x.js": {"eval(x)"}}))
 		w.same("merged", false, h.filesScan("main", "m2", true, moved))
 		status, _ := h.listed("main")
-		w.same("main", map[string]string{"b.js:10": "ignored"}, status)
+		w.same("main", map[string]string{"b/p/x.js:10": "ignored"}, status)
 	})
 }

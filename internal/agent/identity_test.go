@@ -9,7 +9,6 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -28,7 +27,7 @@ func evalCalls(calls ...string) (out []redoubt.Result) {
 // evalScan reports some of the calls of a file, as a diff scan does.
 func (w *wire) evalScan(ref, unique string, full bool, results []redoubt.Result) (blocked bool) {
 	w.clock.Advance(1e9)
-	u := lifetest.Upload{Ref: ref, Full: full, Commit: unique, Report: &redoubt.Report{RulesRun: []string{"eval"}, Searched: []string{"a.js"}, Results: results}}
+	u := wireUpload{Ref: ref, Full: full, Commit: unique, Report: &redoubt.Report{RulesRun: []string{"eval"}, Searched: []string{"a.js"}, Results: results}}
 	path, _ := w.start(u, unique)
 	w.post(path+"results", resultsBody(u))
 	return strings.Contains(w.post(path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{"total_time": 1}}), `"app_block_override":true`)

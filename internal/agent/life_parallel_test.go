@@ -10,31 +10,30 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // Scanners and another tool report of one ref at the same time. Whatever order
-// they end in, each is taken whole, and what stands is what the model says of
-// that order.
+// they end in, each is taken whole, and what stands is what it is where they come
+// in that order.
 func TestReportsOfOneRefAtOnce(t *testing.T) {
 	each(t, func(w *world) {
 		p := &wire{world: w, t: w.T, name: "acme/busy", first: "acme/busy", number: 1}
 		p.serve()
 		const scans = 6
-		uploads, paths, ids := make([]lifetest.Upload, scans), make([]string, scans), make([]int64, scans)
+		uploads, paths, ids := make([]wireUpload, scans), make([]string, scans), make([]int64, scans)
 		for i := range scans {
 			w.clock.Advance(time.Second)
 			tree := wireTree{pattern: "p", items: []wireItem{
 				{"r1", "a.py", "x == x", 1, false}, {"r2", "b.py", "y == y", i + 1, i%2 == 0}, {wireRules[i%3], wirePaths[i%3], "x == x", 9, false},
 			}}
-			u := lifetest.Upload{Ref: "main", Commit: fmt.Sprint("c", i), Full: i%3 != 1, Begun: w.clock.Now()}
+			u := wireUpload{Ref: "main", Commit: fmt.Sprint("c", i), Full: i%3 != 1}
 			u.Report = &redoubt.Report{Tool: "semgrep", RulesRun: wireRules, Searched: wirePaths, Results: tree.results(true, true)}
 			uploads[i] = u
 			paths[i], ids[i] = p.start(u, fmt.Sprint("busy", i))
 		}
 		w.clock.Advance(time.Second)
-		other := lifetest.Upload{Ref: "main", Full: true, DeclaredFull: true, Report: &redoubt.Report{Tool: "bandit"}}
+		other := wireUpload{Ref: "main", Full: true, DeclaredFull: true, Report: &redoubt.Report{Tool: "bandit"}}
 		other.Report.Results = (&wireTree{items: []wireItem{{"r1", "a.py", "x == x", 1, false}}}).results(false, false)
 		for i := range other.Report.Results {
 			other.Report.Results[i].Code = "x == x"
@@ -65,10 +64,9 @@ func TestReportsOfOneRefAtOnce(t *testing.T) {
 	})
 }
 
-// serial applies the uploads by the model in the order in which they ended, and
-// compares.
-func (w *wire) serial(uploads []lifetest.Upload, ids []int64, other lifetest.Upload) {
-	model := lifetest.New()
+// serial has the uploads end one after the other in another project, in the order in which
+// they did, and compares.
+func (w *wire) serial(uploads []wireUpload, ids []int64, other wireUpload) {
 	ended := make([]redoubt.Scan, len(ids))
 	w.read(func(ctx context.Context, tx *store.Tx) (err error) {
 		for i, id := range ids {
@@ -78,29 +76,29 @@ func (w *wire) serial(uploads []lifetest.Upload, ids []int64, other lifetest.Upl
 		}
 		return nil
 	})
-	order := []int{}
+	p := &wire{world: w.world, t: w.t, name: "acme/serial", first: "acme/serial", number: 2}
+	order, paths, again := []int{}, make([]string, len(ids)), make([]int64, len(ids))
 	for i := range ids {
 		order = append(order, i)
+		w.clock.Advance(time.Second)
+		paths[i], again[i] = p.start(uploads[i], fmt.Sprint("serial", i))
 	}
 	slices.SortFunc(order, func(a, b int) int { return ended[a].CompletedAt.Compare(ended[b].CompletedAt) })
 	for _, i := range order {
-		if got, want := ended[i].Outcome, model.Apply(uploads[i], ended[i].CompletedAt).Outcome; got != want {
-			w.t.Fatalf("scan %d counts as %v, want %v in the order %v", i, got, want, order)
+		p.complete(paths[i], uploads[i])
+		if got := p.outcome(again[i]); got != ended[i].Outcome {
+			w.t.Fatalf("scan %d counts as %v, as %v in the order %v", i, ended[i].Outcome, got, order)
 		}
 	}
-	model.Apply(other, w.clock.Now())
-	var want, got []string
-	for _, s := range model.Streams {
-		for _, f := range s.Findings {
-			want = append(want, fmt.Sprint(s.Source, " ", f.Rule, " ", f.Path, ":", f.Line, " ", f.State))
+	p.imported(other, sarifBody(other))
+	list := func(w *wire) (out []string) {
+		for _, f := range w.stored() {
+			out = append(out, fmt.Sprint(f.Source, " ", f.RuleName, " ", f.Path, ":", f.Line, " ", f.State))
 		}
+		slices.Sort(out)
+		return out
 	}
-	for _, f := range w.stored(model) {
-		got = append(got, fmt.Sprint(f.Source, " ", f.RuleName, " ", f.Path, ":", f.Line, " ", f.State))
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	w.same("findings after reports that came at once", want, got)
+	w.same("findings after reports that came at once", list(p), list(w))
 }
 
 // rawJSON is a body that is JSON already.

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,28 +16,23 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 var wireHistories = flag.Int("wire.histories", 0, "random histories over the wire for each engine; 150 on SQLite and 30 on PostgreSQL by default")
 
+// blocking is the rule that fails builds.
+const blocking = "r1"
+
 // TestHistoriesOverTheWire lets scanners report random histories of projects:
 // full and diff scans of branches and change requests, several of one ref at
 // once, late and again, ones that fail and ones that never end, imports of
 // plain JSON and of another tool, while people triage, change policies, rename
-// repositories and delete branches. After every step the store holds what the
-// model says.
+// repositories and delete branches. What a scan that counts tells is open then, and
+// nothing else where it tells all; one that does not count changes nothing, nor does the
+// same again; and the gate blocks what is new.
 func TestHistoriesOverTheWire(t *testing.T) {
-	text, err := os.ReadFile("../../docs/life-of-a-finding.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := lifetest.ReadTable(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for engine, count := range map[string]int{storetest.Engines[0]: 150, storetest.Engines[1]: 30} {
 		t.Run(engine, func(t *testing.T) {
 			if *wireHistories > 0 {
@@ -53,7 +47,7 @@ func TestHistoriesOverTheWire(t *testing.T) {
 			projects := 0
 			rapid.Check(t, func(t *rapid.T) {
 				projects++
-				h := newWireHistory(t, w, projects, table)
+				h := newWireHistory(t, w, projects)
 				for range rapid.IntRange(3, 12).Draw(t, "steps") {
 					w.clock.Advance(time.Second)
 					h.step()
@@ -63,37 +57,35 @@ func TestHistoriesOverTheWire(t *testing.T) {
 	}
 }
 
-// wireHistory is one project, on the wire and by the model.
+// wireHistory is one project on the wire.
 type wireHistory struct {
 	*wire
 	t       *rapid.T
-	model   *lifetest.Model
-	table   *lifetest.Table
 	trees   map[string]*wireTree // by ref
 	pending []*wireScan
 	scans   int
-	ids     map[int]int64 // of findings, from the model's serials
-	rows    map[int64]redoubt.Finding
-	removed bool  // r3 is in no policy
-	told    int64 // the newest line of a history that was looked at
+	rows    map[int64]redoubt.Finding // as they were stored last
+	refs    map[string]bool           // that scans counted of
+	based   bool                      // the primary branch was scanned in full: what comes after blocks
+	removed bool                      // r3 is in no policy
 }
 
 // wireScan is a scan that has begun.
 type wireScan struct {
 	path   string
-	upload lifetest.Upload
+	upload wireUpload
 	scan   int64
 }
 
 var wireRules = []string{"r1", "r2", "r3"}
 
-func newWireHistory(t *rapid.T, w *world, number int, table *lifetest.Table) *wireHistory {
+func newWireHistory(t *rapid.T, w *world, number int) *wireHistory {
 	h := &wireHistory{
-		wire: &wire{world: w, t: t, name: fmt.Sprintf("acme/p%d", number), number: number}, t: t, model: lifetest.New(), table: table,
-		ids: map[int]int64{}, rows: map[int64]redoubt.Finding{}, trees: map[string]*wireTree{},
+		wire: &wire{world: w, t: t, name: fmt.Sprintf("acme/p%d", number), number: number}, t: t,
+		rows: map[int64]redoubt.Finding{}, refs: map[string]bool{}, trees: map[string]*wireTree{},
 	}
 	h.first = h.name
-	for _, ref := range []string{"main", "dev", "refs/pull/7/merge"} {
+	for _, ref := range wireRefs {
 		h.trees[ref] = &wireTree{pattern: "p"}
 	}
 	h.serve()
@@ -123,7 +115,7 @@ func (h *wireHistory) step() {
 	default:
 		h.name = fmt.Sprintf("acme/p%d-%d", h.number, h.scans) // its next scan that counts renames the project
 	}
-	h.check()
+	h.rows = h.stored()
 }
 
 // tree is what somebody works on, after some work.
@@ -140,7 +132,7 @@ func (h *wireHistory) tree() (string, *wireTree) {
 func (h *wireHistory) begin() {
 	ref, tree := h.tree()
 	h.scans++
-	u := lifetest.Upload{Ref: ref, Full: rapid.IntRange(0, 2).Draw(h.t, "full") > 0 && ref != "refs/pull/7/merge", Report: &redoubt.Report{Tool: "semgrep"}}
+	u := wireUpload{Ref: ref, Full: rapid.IntRange(0, 2).Draw(h.t, "full") > 0 && ref != "refs/pull/7/merge", Report: &redoubt.Report{Tool: "semgrep"}}
 	u.Commit = rapid.SampledFrom([]string{"", "c1", "c2", "c3", fmt.Sprint("c", h.scans)}).Draw(h.t, "commit")
 	served := slices.DeleteFunc(slices.Clone(wireRules), func(r string) bool { return h.removed && r == "r3" })
 	u.Report.RulesRun = some(h.t, served, "rule")
@@ -154,7 +146,6 @@ func (h *wireHistory) begin() {
 			u.Report.Results = append(u.Report.Results, r)
 		}
 	}
-	u.Begun = h.clock.Now()
 	path, id := h.start(u, fmt.Sprintf("u%d-%d", h.number, h.scans))
 	h.pending = append(h.pending, &wireScan{path, u, id})
 }
@@ -175,17 +166,64 @@ func (h *wireHistory) finish(i int) {
 	if !strings.Contains(first, `"success":true`) {
 		h.t.Fatalf("the completion was answered %s", first)
 	}
-	if rapid.Bool().Draw(h.t, "completed twice") && h.post(s.path+"complete", done) != first {
-		h.t.Fatal("the completion was answered otherwise the second time")
-	}
-	s.upload.OutOfPolicy = func(rule, _ string) bool { return h.removed && rule == "r3" }
+	before, based := h.rows, h.based
 	h.applied(s.upload, s.scan)
+	if h.outcome(s.scan) == redoubt.ScanApplied {
+		h.gate(s, before, based, strings.Contains(first, `"app_block_override":true`))
+	}
+	if rapid.Bool().Draw(h.t, "completed twice") {
+		if h.post(s.path+"complete", done) != first {
+			h.t.Fatal("the completion was answered otherwise the second time")
+		}
+		h.unchanged("the completion again")
+	}
+}
+
+// gate holds that a scan fails its build where what blocks is told, and open, and that a
+// finding of the blocking rule that is new to the project does.
+func (h *wireHistory) gate(s *wireScan, before map[int64]redoubt.Finding, based, blocked bool) {
+	known, lineages := map[int64]bool{}, h.lineages()
+	for _, f := range before {
+		known[f.LineageID] = true
+	}
+	var account redoubt.ScanAccount
+	h.read(func(ctx context.Context, tx *store.Tx) (err error) {
+		account, err = tx.ScanAccount(ctx, s.scan)
+		return err
+	})
+	var blocks []redoubt.Blocked
+	if account.Gate != nil {
+		blocks = account.Gate.Blocking
+	}
+	if blocked != (len(blocks) > 0) {
+		h.t.Fatalf("the scanner is told %v, the gate says %+v", blocked, blocks)
+	}
+	at := map[string]bool{}
+	for _, b := range blocks {
+		at[fmt.Sprint(b.Path, ":", b.Line)] = true
+	}
+	open := map[string]bool{}
+	for id, f := range h.rows {
+		if f.Ref != redoubt.FullRef(s.upload.Ref) || f.Source != "semgrep" || f.RuleName != blocking || f.State != redoubt.Unresolved {
+			continue
+		}
+		place := fmt.Sprint(f.Path, ":", f.Line)
+		open[place] = open[place] || lineages[f.LineageID].Triage.State != redoubt.TriageIgnored
+		if before[id].ID == 0 && !known[f.LineageID] && !at[place] && based && !s.upload.Report.Failed {
+			h.t.Fatalf("%+v is new, and passes", f)
+		}
+	}
+	for place := range at {
+		if !open[place] {
+			h.t.Fatalf("%s blocks, and is not open", place)
+		}
+	}
 }
 
 // imports hands in plain JSON of the tree, or what another tool says.
 func (h *wireHistory) imports() {
 	ref, tree := h.tree()
-	u := lifetest.Upload{Ref: ref, Full: rapid.IntRange(0, 3).Draw(h.t, "full") > 0, Report: &redoubt.Report{Tool: "semgrep"}}
+	u := wireUpload{Ref: ref, Full: rapid.IntRange(0, 3).Draw(h.t, "full") > 0, Report: &redoubt.Report{Tool: "semgrep"}}
 	u.Commit = rapid.SampledFrom([]string{"", "c1", "c2", "c3"}).Draw(h.t, "commit")
 	u.DeclaredFull = u.Full && rapid.IntRange(0, 3).Draw(h.t, "declared") == 0
 	var body []byte
@@ -210,52 +248,76 @@ func (h *wireHistory) imports() {
 	h.scans++
 	done := h.imported(u, body)
 	h.applied(u, done.scan)
+	if h.outcome(done.scan) == redoubt.ScanApplied && rapid.Bool().Draw(h.t, "imported twice") {
+		h.imported(u, body)
+		h.unchanged("the import again")
+	}
 }
 
-// applied lets the model take an upload, and holds every transition to the
-// table.
-func (h *wireHistory) applied(u lifetest.Upload, scan int64) {
-	want := h.model.Apply(u, h.clock.Now())
-	before := h.rows
-	h.load()
-	events := h.events()
-	if got := h.outcome(scan); got != want.Outcome {
-		h.t.Fatalf("the scan counts as %v, want %v", got, want.Outcome)
-	}
-	if want.Outcome != redoubt.ScanApplied {
+// applied holds what an upload does to findings.
+func (h *wireHistory) applied(u wireUpload, scan int64) {
+	if h.outcome(scan) != redoubt.ScanApplied {
+		h.unchanged("a scan that counts not")
 		return
 	}
-	for serial, what := range want.Happened {
-		id := h.ids[serial]
-		was, from := before[id], "none"
-		if was.ID != 0 {
-			from = was.State.String()
+	h.refs[redoubt.FullRef(u.Ref)] = true
+	if p, _ := h.project(); u.Full && !u.Report.Failed && u.Report.Tool == "semgrep" && p.Primary() == redoubt.FullRef(u.Ref) {
+		h.based = true
+	}
+	h.rows = h.stored()
+	place := func(rule, path string, line int, muted bool) string {
+		return fmt.Sprint(rule, " ", path, ":", line, " ", muted)
+	}
+	told, shown := map[string]bool{}, map[string]bool{}
+	for _, r := range u.Report.Results {
+		told[place(r.Rule.Name, r.Path, r.Location.Line, r.Muted)] = true
+	}
+	for _, f := range h.rows {
+		if live := f.State == redoubt.Unresolved || f.State == redoubt.Muted; live && f.Ref == redoubt.FullRef(u.Ref) && f.Source == u.Report.Tool {
+			shown[place(f.RuleName, f.Path, f.Line, f.State == redoubt.Muted)] = true
 		}
-		row := h.rows[id]
-		if err := h.table.Check(from, what, row.State.String(), events[id], !row.RelevantSince.Equal(was.RelevantSince)); err != nil {
-			h.t.Fatalf("finding %d: %v", id, err)
+	}
+	for p := range told {
+		if rule, _, muted := strings.Cut(p, " true"); !shown[p] && !(muted && shown[rule+" false"]) {
+			h.t.Fatalf("nothing shows %s of %v", p, shown)
 		}
+	}
+	r := u.Report
+	whole := u.Full && !r.Failed && len(r.Skipped) == 0 && (u.DeclaredFull || len(r.RulesRun) == len(wireRules) && len(r.Searched) == len(wirePaths))
+	for p := range shown {
+		if whole && !told[p] && !(r.HidesMuted && strings.HasSuffix(p, " true")) {
+			h.t.Fatalf("%s is open, the report does not tell it: %v", p, told)
+		}
+	}
+}
+
+// unchanged holds that what is stored is as it was.
+func (h *wireHistory) unchanged(what string) {
+	if diff := cmp.Diff(h.rows, h.stored()); diff != "" {
+		h.t.Fatalf("%s changed findings (-before +after):\n%s", what, diff)
 	}
 }
 
 // triage decides on a finding that is listed.
 func (h *wireHistory) triage() {
-	var listed []*lifetest.Finding
-	for _, f := range h.findings() {
-		if f.State != redoubt.StateRemoved {
-			listed = append(listed, f)
+	var listed []int64
+	for _, id := range slices.Sorted(maps.Keys(h.rows)) {
+		if h.rows[id].State != redoubt.StateRemoved {
+			listed = append(listed, id)
 		}
 	}
 	if len(listed) == 0 {
 		return
 	}
-	f := rapid.SampledFrom(listed).Draw(h.t, "finding")
+	id := rapid.SampledFrom(listed).Draw(h.t, "finding")
 	state := rapid.SampledFrom([]redoubt.TriageState{redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing, redoubt.TriageReopened}).Draw(h.t, "state")
-	r := api.TriageRequest{IssueType: "sast", IssueIDs: []api.Int{api.Int(h.ids[f.Serial])}, NewTriageState: state.String()}
+	r := api.TriageRequest{IssueType: "sast", IssueIDs: []api.Int{api.Int(id)}, NewTriageState: state.String()}
 	if _, err := h.client().TriageFindings(h.t.Context(), "acme", r); err != nil {
 		h.t.Fatal(err)
 	}
-	f.Lineage.Triage, f.Lineage.Human = state, true
+	if got := h.lineages()[h.rows[id].LineageID].Triage.State; got != state {
+		h.t.Fatalf("finding %d is %s, want %s", id, got, state)
+	}
 }
 
 // policy takes a rule out of the policies, or puts it back.
@@ -279,79 +341,18 @@ func (h *wireHistory) policy() {
 func (h *wireHistory) deleteRef() {
 	ref := redoubt.FullRef(rapid.SampledFrom([]string{"dev", "refs/pull/7/merge"}).Draw(h.t, "deleted"))
 	project, known := h.project()
-	if !known || project.Primary() == ref || !slices.ContainsFunc(slices.Collect(maps.Values(h.model.Streams)), func(s *lifetest.Stream) bool { return s.Ref == ref }) {
+	if !known || project.Primary() == ref || !h.refs[ref] {
 		return
 	}
 	h.change(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRef(ctx, project.ID, ref) })
-	h.model.DeleteRef(ref, h.clock.Now())
-}
-
-func (h *wireHistory) findings() (out []*lifetest.Finding) {
-	for _, key := range slices.Sorted(maps.Keys(h.model.Streams)) {
-		out = append(out, h.model.Streams[key].Findings...)
-	}
-	return out
-}
-
-// wireView is a finding as both sides know it; times to the second, which is
-// how far the clock moves on between steps.
-type wireView struct {
-	Ref, Source, Rule, Path string
-	Line                    int
-	State                   redoubt.State
-	Triage                  redoubt.TriageState
-	Created, Since          time.Time
-	SeenByFull              bool
-}
-
-// check compares what is stored with the model.
-func (h *wireHistory) check() {
-	h.load()
-	want, got, lineages := map[int64]wireView{}, map[int64]wireView{}, h.lineages()
-	for _, s := range h.model.Streams {
-		for _, f := range s.Findings {
-			want[h.ids[f.Serial]] = wireView{s.Ref, s.Source, f.Rule, f.Path, f.Line, f.State, f.Lineage.Triage, second(f.Created), second(f.Since), f.SeenByFull}
+	for id, f := range h.stored() {
+		if f.Ref == ref && f.State != redoubt.StateRemoved || f.Ref != ref && f.State != h.rows[id].State {
+			h.t.Fatalf("%s is deleted: %+v", ref, f)
 		}
 	}
-	for id, f := range h.rows {
-		got[id] = wireView{f.Ref, f.Source, f.RuleName, f.Path, f.Line, f.State, lineages[f.LineageID].Triage.State, second(f.CreatedAt), second(f.RelevantSince), f.SeenByFull}
-	}
-	h.events()
-	if diff := cmp.Diff(want, got); diff != "" {
-		h.t.Fatalf("findings (-model +stored):\n%s", diff)
-	}
 }
 
-func second(t time.Time) time.Time { return t.Truncate(time.Second) }
-
-// load reads what is stored, and notes the ids of new findings: both sides
-// count up by position.
-func (h *wireHistory) load() {
-	h.rows = h.stored(h.model)
-	known := slices.Collect(maps.Values(h.ids))
-	var serials []int
-	for _, f := range h.findings() {
-		if h.ids[f.Serial] == 0 {
-			serials = append(serials, f.Serial)
-		}
-	}
-	var ids []int64
-	for id := range h.rows {
-		if !slices.Contains(known, id) {
-			ids = append(ids, id)
-		}
-	}
-	if len(ids) != len(serials) {
-		h.t.Fatalf("%d findings are new, want %d", len(ids), len(serials))
-	}
-	slices.Sort(serials)
-	slices.Sort(ids)
-	for i := range ids {
-		h.ids[serials[i]] = ids[i]
-	}
-}
-
-func exitCode(u lifetest.Upload) int {
+func exitCode(u wireUpload) int {
 	if u.Report.Failed {
 		return 2
 	}

@@ -15,10 +15,16 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
+
+// wireUpload is a report, and what its sender says of it.
+type wireUpload struct {
+	Ref, Commit        string
+	Full, DeclaredFull bool
+	Report             *redoubt.Report
+}
 
 // wireTree is what a checkout holds, and the text of the rules.
 type wireTree struct {
@@ -100,7 +106,7 @@ func hexOf(s string) string {
 }
 
 // resultsBody is the report as semgrep ci uploads it.
-func resultsBody(u lifetest.Upload) map[string]any {
+func resultsBody(u wireUpload) map[string]any {
 	lists := map[bool][]any{false: {}, true: {}}
 	for i, r := range u.Report.Results {
 		lists[r.Muted] = append(lists[r.Muted], map[string]any{
@@ -117,7 +123,7 @@ func resultsBody(u lifetest.Upload) map[string]any {
 }
 
 // jsonBody is the report as semgrep scan --json writes it.
-func jsonBody(u lifetest.Upload) []byte {
+func jsonBody(u wireUpload) []byte {
 	results := []any{}
 	for _, r := range u.Report.Results {
 		lines, fingerprint := r.Code, r.MatchBasedID
@@ -136,7 +142,7 @@ func jsonBody(u lifetest.Upload) []byte {
 }
 
 // sarifBody is the report as another tool writes it.
-func sarifBody(u lifetest.Upload) []byte {
+func sarifBody(u wireUpload) []byte {
 	results := []any{}
 	for _, r := range u.Report.Results {
 		suppressions := []any{}
@@ -184,8 +190,14 @@ func (w *wire) post(path string, body any) string {
 	return text
 }
 
+// complete ends a scan with what it found.
+func (w *wire) complete(path string, u wireUpload) string {
+	w.post(path+"results", resultsBody(u))
+	return w.post(path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{"total_time": 1}, "dependencies": map[string]any{}})
+}
+
 // start begins a scan, and says so twice.
-func (w *wire) start(u lifetest.Upload, unique string) (path string, scan int64) {
+func (w *wire) start(u wireUpload, unique string) (path string, scan int64) {
 	body := map[string]any{
 		"project_metadata": map[string]any{
 			"scan_environment": "git", "repository": w.name, "repo_url": "https://git.example/" + w.first, "repo_id": fmt.Sprint(w.number),
@@ -212,7 +224,7 @@ type wireImport struct {
 }
 
 // imported hands in a file, under the name that the repository had at first.
-func (w *wire) imported(u lifetest.Upload, body []byte) wireImport {
+func (w *wire) imported(u wireUpload, body []byte) wireImport {
 	q := api.ImportQuery{Project: w.first, Ref: u.Ref, Commit: u.Commit, Full: u.DeclaredFull, Diff: !u.Full}
 	answer, err := w.client().ImportReport(w.t.Context(), "acme", q, bytes.NewReader(body))
 	if err != nil {
@@ -230,7 +242,11 @@ func (w *wire) serve() {
 	w.change(func(ctx context.Context, tx *store.Tx) error {
 		for _, name := range wireRules {
 			rule := redoubt.Rule{Name: name, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceMedium}
-			if _, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: fmt.Appendf(nil, `{"id":%q,"pattern":"$X"}`, name), Checked: true, Mode: redoubt.ModeMonitor}); err != nil {
+			mode := redoubt.ModeMonitor
+			if name == blocking {
+				mode = redoubt.ModeBlock
+			}
+			if _, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: fmt.Appendf(nil, `{"id":%q,"pattern":"$X"}`, name), Checked: true, Mode: mode}); err != nil {
 				return err
 			}
 		}
@@ -269,21 +285,25 @@ func (w *wire) outcome(id int64) (out redoubt.ScanOutcome) {
 	return out
 }
 
-// stored reads the findings of every stream that the model knows.
-func (w *wire) stored(m *lifetest.Model) map[int64]redoubt.Finding {
+var wireRefs = []string{"main", "dev", "refs/pull/7/merge"}
+
+// stored reads the findings of the project, by their ids.
+func (w *wire) stored() map[int64]redoubt.Finding {
 	out := map[int64]redoubt.Finding{}
 	project, known := w.project()
 	if !known {
 		return out
 	}
 	w.read(func(ctx context.Context, tx *store.Tx) error {
-		for _, s := range m.Streams {
-			rows, err := tx.Findings(ctx, project.ID, s.Ref, s.Source)
-			if err != nil {
-				return err
-			}
-			for _, f := range rows {
-				out[f.ID] = f
+		for _, ref := range wireRefs {
+			for _, source := range []string{"semgrep", "bandit"} {
+				rows, err := tx.Findings(ctx, project.ID, redoubt.FullRef(ref), source)
+				if err != nil {
+					return err
+				}
+				for _, f := range rows {
+					out[f.ID] = f
+				}
 			}
 		}
 		return nil
@@ -303,30 +323,6 @@ func (h *wireHistory) lineages() (out map[int64]redoubt.Lineage) {
 	h.read(func(ctx context.Context, tx *store.Tx) (err error) {
 		out, err = tx.Lineages(ctx, slices.Compact(ids))
 		return err
-	})
-	return out
-}
-
-// events lists what was written into the histories of findings since it was
-// asked last.
-func (h *wireHistory) events() map[int64][]string {
-	out := map[int64][]string{}
-	h.read(func(ctx context.Context, tx *store.Tx) error {
-		newest := h.told
-		for id := range h.rows {
-			lines, err := tx.History(ctx, id)
-			if err != nil {
-				return err
-			}
-			for _, line := range lines {
-				if line.ID > h.told {
-					out[id] = append(out[id], string(line.Kind))
-					newest = max(newest, line.ID)
-				}
-			}
-		}
-		h.told = newest
-		return nil
 	})
 	return out
 }

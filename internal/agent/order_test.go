@@ -9,7 +9,6 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -37,13 +36,13 @@ func newRacer(w *world) *racer {
 // raced is a scan that runs.
 type raced struct {
 	path   string
-	upload lifetest.Upload
+	upload wireUpload
 }
 
 func (r *racer) run(ref, commit string, full bool, codes ...string) raced {
 	r.clock.Advance(time.Second)
 	r.n++
-	u := lifetest.Upload{Ref: ref, Commit: commit, Full: full, Begun: r.clock.Now()}
+	u := wireUpload{Ref: ref, Commit: commit, Full: full}
 	tree := wireTree{pattern: "p"}
 	for i, code := range codes {
 		tree.items = append(tree.items, wireItem{"r1", "a.py", code, i + 1, false})

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 )
 
 // parsedScan reports calls of a file of which so many of 39 bytes could be parsed. The
@@ -20,7 +19,7 @@ func (w *wire) parsedScan(ref, unique string, full bool, parsed int, calls ...st
 			seen = append(seen, r)
 		}
 	}
-	u := lifetest.Upload{Ref: ref, Full: full, Commit: unique, Report: &redoubt.Report{RulesRun: []string{"eval"}, Searched: []string{"a.js"}, Results: seen}}
+	u := wireUpload{Ref: ref, Full: full, Commit: unique, Report: &redoubt.Report{RulesRun: []string{"eval"}, Searched: []string{"a.js"}, Results: seen}}
 	path, _ := w.start(u, unique)
 	w.post(path+"results", resultsBody(u))
 	rate := map[string]any{"js": map[string]any{"targets_parsed": 1, "num_targets": 1, "bytes_parsed": parsed, "num_bytes": 39}}

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 )
 
 // TestAManifestThatTheScannerDoesNotResolve deletes a line from setup.py, which
@@ -15,7 +14,7 @@ func TestAManifestThatTheScannerDoesNotResolve(t *testing.T) {
 		h.serve()
 		scan := func(unique string, results ...redoubt.Result) {
 			w.clock.Advance(1e9)
-			u := lifetest.Upload{Ref: "main", Full: true, Commit: unique, Report: &redoubt.Report{
+			u := wireUpload{Ref: "main", Full: true, Commit: unique, Report: &redoubt.Report{
 				RulesRun: []string{"r1"}, Searched: []string{"setup.py", "other.py"}, Results: results,
 			}}
 			path, _ := h.start(u, unique)

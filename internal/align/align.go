@@ -18,9 +18,9 @@ type Row struct {
 	Group Digest // of the rule, or of the part of its formula that matched
 	Path  string // from the root of the project
 	Rule  string // the rule's name; it orders rows of one place
-	// Code is the text that matched, zero where it is not known; Loose is that text
-	// without layout and comments, see [Loose].
-	Code, Loose Digest
+	// Exact is the scanner's own name of the match; Code is the text that matched, and Loose
+	// that text without layout and comments, see [Loose]. Each is zero where it is not known.
+	Exact, Code, Loose Digest
 	// Edges is of the first and the last line of a match of several lines; zero where
 	// it has one, or they are not known.
 	Edges   Digest
@@ -100,6 +100,7 @@ func Rows(old, next []Row, gone func(path string) bool) []Pair {
 		}
 		sortRows(old, f.old)
 		sortRows(next, f.next)
+		a.pairEqual(f, func(r *Row) Digest { return r.Exact })
 		a.pairEqual(f, func(r *Row) Digest { return r.Code })
 		a.pairEqual(f, func(r *Row) Digest { return r.Loose })
 		a.pairEdges(f)

@@ -99,15 +99,15 @@ func TestRules(t *testing.T) {
 			name:  "what is for tests",
 			check: testPackagesAreForTests,
 			files: map[string]string{
-				"internal/ingest/a.go":              imports("ingest", modulePath+"/internal/ingest/lifetest"),
-				"internal/ingest/a_test.go":         imports("ingest", modulePath+"/internal/ingest/lifetest", modulePath+"/internal/storetest"),
-				"internal/ingest/lifetest/model.go": imports("lifetest", modulePath, "net/http/httptest", modulePath+"/internal/storetest"),
-				"internal/store/testing/a.go":       imports("testing", modulePath+"/internal/latest/x"),
-				"cmd/redoubt/main.go":               imports("main", modulePath+"/internal/storetest"),
+				"internal/ingest/a.go":                imports("ingest", modulePath+"/internal/report/reporttest"),
+				"internal/ingest/a_test.go":           imports("ingest", modulePath+"/internal/report/reporttest", modulePath+"/internal/storetest"),
+				"internal/report/reporttest/model.go": imports("reporttest", modulePath, "net/http/httptest", modulePath+"/internal/storetest"),
+				"internal/store/testing/a.go":         imports("testing", modulePath+"/internal/latest/x"),
+				"cmd/redoubt/main.go":                 imports("main", modulePath+"/internal/storetest"),
 			},
 			broken: []string{
 				"cmd/redoubt/main.go: internal/storetest is for tests",
-				"internal/ingest/a.go: internal/ingest/lifetest is for tests",
+				"internal/ingest/a.go: internal/report/reporttest is for tests",
 			},
 		},
 		{

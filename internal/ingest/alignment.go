@@ -192,10 +192,13 @@ func (a *alignment) row(f *redoubt.Finding, rule, code string) align.Row {
 		a.d.digest(f.PatternHash)
 	}
 	r.Group = a.d.sum()
+	if a.shared[f.Identity] {
+		r.Exact = a.d.start("identity").num(int64(f.Identity.Kind)).digest(f.Identity.Hash).sum()
+		if f.CodeHash == (redoubt.Digest{}) {
+			r.Code, r.Loose = r.Exact, r.Exact
+		}
+	}
 	switch {
-	case a.shared[f.Identity]:
-		r.Code = a.d.start("identity").num(int64(f.Identity.Kind)).digest(f.Identity.Hash).sum()
-		r.Loose = r.Code
 	case f.Package != "":
 		r.Loose = a.d.start("package").str(f.Package).sum()
 	case f.IssueType == redoubt.Secrets && f.PatternHash != redoubt.Digest{}:
@@ -210,6 +213,13 @@ func (a *alignment) row(f *redoubt.Finding, rule, code string) align.Row {
 }
 
 var numbers = regexp.MustCompile(`[0-9]+`)
+
+// named adds the scanner's own id of a match, to which its code belongs.
+func (a *alignment) named(r *align.Row, f *redoubt.Finding, matchBasedID string) {
+	if detailLevel(f) == 2 {
+		r.Exact = a.d.start("match").str(redoubt.FormulaGroup(matchBasedID)).digest(f.CodeHash).sum()
+	}
+}
 
 // place adds where a match stands, and what is said of it. What is muted is told apart,
 // for a report may leave it out.
@@ -244,6 +254,7 @@ func (a *alignment) stored(f *redoubt.Finding) (align.Row, error) {
 		message = *body.RuleMessage
 	}
 	r := a.row(f, cmp.Or(a.renamed[f.RuleName], f.RuleName), evidence.Code)
+	a.named(&r, f, body.MatchBasedID)
 	r.ByCode = a.byCode(f)
 	a.place(&r, f, body.Location, message)
 	return r, nil
@@ -252,6 +263,7 @@ func (a *alignment) stored(f *redoubt.Finding) (align.Row, error) {
 // reported is a sighting.
 func (a *alignment) reported(s *Sighting) align.Row {
 	r := a.row(&s.Finding, s.Finding.RuleName, s.Result.Code)
+	a.named(&r, &s.Finding, s.Result.MatchBasedID)
 	r.Binds, r.ByCode = s.Result.Binds, a.owned(s.Finding.Identity)
 	a.place(&r, &s.Finding, wireLocation(s.Result), s.Result.Message)
 	return r

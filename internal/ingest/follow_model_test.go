@@ -13,7 +13,7 @@ import (
 
 // shelf is semantics §14 said once more, for one project, as plainly as
 // possible: advisories, what lockfiles hold, what a scanner says, and the
-// findings that follow. Versions are small numbers.
+// findings that follow, in lockfiles that do not move. Versions are small numbers.
 type shelf struct {
 	step     int
 	records  []*shelfRecord
@@ -316,8 +316,13 @@ func (s *shelf) recognise(ref string, told []string, full bool) (is map[*shelfRo
 
 // call has the scanner speak of a row as it does now.
 func (r *shelfRow) call(place string) {
+	r.lock, r.pkg, r.vuln = partsOf(place)
+}
+
+// partsOf takes "LOCK/PKG/VULN" apart.
+func partsOf(place string) (lock, pkg, vuln string) {
 	part := strings.Split(place, "/")
-	r.lock, r.pkg, r.vuln = strings.Join(part[:len(part)-2], "/"), part[len(part)-2], part[len(part)-1]
+	return strings.Join(part[:len(part)-2], "/"), part[len(part)-2], part[len(part)-1]
 }
 
 func (r *shelfRow) place() string { return r.lock + "/" + r.pkg + "/" + r.vuln }
@@ -345,4 +350,22 @@ func (s *shelf) back(r *shelfRow, handed bool) {
 	if l := r.lineage; !handed && (l.triage == redoubt.TriageReviewing || l.triage == redoubt.TriageFixing) {
 		l.triage, l.human = redoubt.TriageReopened, false
 	}
+}
+
+// modelLineage is a lineage in the model of what follows the inventory.
+type modelLineage struct {
+	born   int
+	triage redoubt.TriageState
+	human  bool
+	from   int // the lineage, by birth, that the triage was made on
+}
+
+func modelWeight(l *modelLineage) int {
+	switch {
+	case l.triage == redoubt.TriageUntriaged:
+		return 0
+	case l.human:
+		return 2
+	}
+	return 1
 }

@@ -91,7 +91,9 @@ func (s *shelf) follow(ref string) {
 			closing = append(closing, r)
 		}
 	}
-	fresh = s.moves(ref, closing, fresh, now, over)
+	for _, r := range closing {
+		r.leave(redoubt.Fixed, s.step)
+	}
 	var added []*shelfRow
 	for _, m := range fresh {
 		_, shown := s.names(m.group)
@@ -336,55 +338,6 @@ func (s *shelf) join(a, b *modelLineage) {
 			r.lineage = stays
 		}
 	}
-}
-
-// moves pairs what is gone with its lockfile and what is new elsewhere, where
-// both sides count the same; the rest of what is gone is fixed.
-func (s *shelf) moves(ref string, closing []*shelfRow, fresh []shelfMatch, now []standing, over map[string]*modelLineage) []shelfMatch {
-	type what struct{ pkg, vuln, group string }
-	olds, news := map[what][]*shelfRow{}, map[what][]shelfMatch{}
-	for _, r := range closing {
-		if s.locks[ref][r.lock] == nil {
-			k := what{r.pkg, r.vuln, fmt.Sprint(r.group)}
-			olds[k] = append(olds[k], r)
-		}
-	}
-	for _, m := range fresh {
-		_, shown := s.names(m.group)
-		k := what{m.pkg, shown, fmt.Sprint(m.group)}
-		news[k] = append(news[k], m)
-	}
-	moved := map[*shelfRow]bool{}
-	keys := slices.SortedFunc(maps.Keys(olds), func(a, b what) int { return olds[a][0].serial - olds[b][0].serial }) // as rows come
-	for _, k := range keys {
-		rows := olds[k]
-		if len(rows) != len(news[k]) {
-			continue
-		}
-		slices.SortFunc(rows, func(a, b *shelfRow) int { return strings.Compare(a.lock, b.lock) })
-		for i, m := range news[k] {
-			moved[rows[i]] = true
-			fresh = slices.DeleteFunc(fresh, func(o shelfMatch) bool { return o == m })
-			rows[i].lock, rows[i].version = m.lock, m.version
-			l := cmp.Or(over[m.identity(m.group)], s.lineages[m.identity(m.group)])
-			switch {
-			case l != nil && apart(now, rows[i].lineage, l, false):
-				if ref == s.main() {
-					s.lineages[m.identity(m.group)] = rows[i].lineage
-				}
-			case l != nil:
-				s.join(rows[i].lineage, l)
-			default:
-				s.lineages[m.identity(m.group)] = rows[i].lineage
-			}
-		}
-	}
-	for _, r := range closing {
-		if !moved[r] {
-			r.leave(redoubt.Fixed, s.step)
-		}
-	}
-	return fresh
 }
 
 // String lists the rows: serial, source, ref, lockfile, package, vulnerability

@@ -1,11 +1,6 @@
 package ingest
 
-import (
-	"strings"
-	"testing"
-
-	"github.com/google/go-cmp/cmp"
-)
+import "strings"
 
 // shelfHistory is a sequence of events and what stands after it: see shelf.event.
 type shelfHistory struct {
@@ -89,18 +84,18 @@ var shelfHistories = []shelfHistory{
 		1 advisory main a.lock lodash CVE-1@1 open L1
 		2 advisory main b.lock lodash CVE-1@1 fixed L2`},
 	{"what a scanner and the advisories say of a lockfile that moves and comes back", `
-		scan dev a.lock/lodash/CVE-1 a.lock/axios/CVE-1
+		scan dev a/p/x.lock/lodash/CVE-1 a/p/x.lock/axios/CVE-1
 		full main
 		osv CVE-1 axios 1-1
-		full main a.lock axios@1 | b.lock axios@1
-		full dev b.lock axios@1
+		full main a/p/x.lock axios@1 | b/p/x.lock axios@1
+		full dev b/p/x.lock axios@1
 		scan dev
-		full dev a.lock axios@1`, `
-		1 scanner dev a.lock axios CVE-1 fixed L1
-		2 scanner dev a.lock lodash CVE-1 fixed L2
-		3 advisory main a.lock axios CVE-1@1 open L1
-		4 advisory main b.lock axios CVE-1@1 open L4
-		5 advisory dev a.lock axios CVE-1@1 open L4`},
+		full dev a/p/x.lock axios@1`, `
+		1 scanner dev a/p/x.lock axios CVE-1 fixed L1
+		2 scanner dev a/p/x.lock lodash CVE-1 fixed L2
+		3 advisory main a/p/x.lock axios CVE-1@1 open L1
+		4 advisory main b/p/x.lock axios CVE-1@1 open L4
+		5 advisory dev a/p/x.lock axios CVE-1@1 open L4`},
 	{"the scanner calls it by another name, which is known of another ref: the same finding", `
 		scan dev a.lock/axios/GHSA-2
 		full main a.lock axios@1
@@ -113,63 +108,63 @@ var shelfHistories = []shelfHistory{
 		2 scanner main a.lock axios GHSA-2 ignored L1`},
 	{"a lockfile moves to where a scanner saw another finding: what main has side by side stays two", `
 		osv GHSA-2 axios 1-1
-		scan main a.lock/axios/GHSA-2 b.lock/axios/GHSA-2
-		scan dev b.lock/axios/GHSA-2
-		scan dev a.lock/axios/GHSA-2 b.lock/axios/CVE-1
-		full dev b.lock axios@1
-		scan dev a.lock/axios/CVE-1
+		scan main a/p/x.lock/axios/GHSA-2 b/p/x.lock/axios/GHSA-2
+		scan dev b/p/x.lock/axios/GHSA-2
+		scan dev a/p/x.lock/axios/GHSA-2 b/p/x.lock/axios/CVE-1
+		full dev b/p/x.lock axios@1
+		scan dev a/p/x.lock/axios/CVE-1
 		triage 1 ignored
-		full dev a.lock axios@1`, `
-		1 scanner main a.lock axios GHSA-2 ignored L1
-		2 scanner main b.lock axios GHSA-2 open L2
-		3 scanner dev b.lock axios GHSA-2 fixed L2
-		4 scanner dev a.lock axios GHSA-2 fixed L1
-		5 scanner dev b.lock axios CVE-1 fixed L3
-		6 advisory dev a.lock axios GHSA-2@1 open L2
-		7 scanner dev a.lock axios CVE-1 open L4`},
+		full dev a/p/x.lock axios@1`, `
+		1 scanner main a/p/x.lock axios GHSA-2 ignored L1
+		2 scanner main b/p/x.lock axios GHSA-2 open L2
+		3 scanner dev b/p/x.lock axios GHSA-2 fixed L2
+		4 scanner dev a/p/x.lock axios GHSA-2 fixed L1
+		5 scanner dev b/p/x.lock axios CVE-1 fixed L3
+		6 advisory dev a/p/x.lock axios GHSA-2@1 open L2
+		7 scanner dev a/p/x.lock axios CVE-1 open L4`},
 	{"groups prove one where a copy stands beside: the copy keeps what is decided on it", `
-		full main b.lock axios@1
-		full dev b.lock axios@1
+		full main b/p/x.lock axios@1
+		full dev b/p/x.lock axios@1
 		osv CVE-1 axios 1-1
-		full main a.lock axios@1
-		full main a.lock axios@1 | b.lock axios@1
+		full main a/p/x.lock axios@1
+		full main a/p/x.lock axios@1 | b/p/x.lock axios@1
 		osv GHSA-2 axios 1-1
 		triage 3 ignored
 		osv CVE-1=GHSA-2 axios 1-1
 		osv CVE-1=GHSA-2 axios 1-2`, `
-		1 advisory dev b.lock axios CVE-1@1 open L1
-		2 advisory main a.lock axios CVE-1@1 open L1
-		3 advisory main b.lock axios CVE-1@1 ignored L2
-		4 advisory dev b.lock axios GHSA-2@1 removed L2
-		5 advisory main a.lock axios GHSA-2@1 removed L1
-		6 advisory main b.lock axios GHSA-2@1 removed L2`},
+		1 advisory dev b/p/x.lock axios CVE-1@1 open L1
+		2 advisory main a/p/x.lock axios CVE-1@1 open L1
+		3 advisory main b/p/x.lock axios CVE-1@1 ignored L2
+		4 advisory dev b/p/x.lock axios GHSA-2@1 removed L2
+		5 advisory main a/p/x.lock axios GHSA-2@1 removed L1
+		6 advisory main b/p/x.lock axios GHSA-2@1 removed L2`},
 	{"what a scanner's finding takes the place of keeps nothing apart", `
-		diff dev a.lock axios@1
+		diff dev a/p/x.lock axios@1
 		osv CVE-1 axios 1-1
-		scan main a.lock/axios/CVE-1
-		full dev b.lock axios@1
-		part dev a.lock/axios/CVE-1
-		full main a.lock axios@1
+		scan main a/p/x.lock/axios/CVE-1
+		full dev b/p/x.lock axios@1
+		part dev a/p/x.lock/axios/CVE-1
+		full main a/p/x.lock axios@1
 		full main
 		delete dev
 		full dev
-		full dev a.lock axios@1 | b.lock axios@1
-		scan dev b.lock/axios/CVE-1`, `
-		1 advisory dev b.lock axios CVE-1@1 removed L4
-		2 scanner main a.lock axios CVE-1 open L1
-		3 scanner dev a.lock axios CVE-1 removed L1
-		4 advisory dev a.lock axios CVE-1@1 open L1
-		5 scanner dev b.lock axios CVE-1 open L4`},
+		full dev a/p/x.lock axios@1 | b/p/x.lock axios@1
+		scan dev b/p/x.lock/axios/CVE-1`, `
+		1 advisory dev b/p/x.lock axios CVE-1@1 removed L4
+		2 scanner main a/p/x.lock axios CVE-1 open L1
+		3 scanner dev a/p/x.lock axios CVE-1 removed L1
+		4 advisory dev a/p/x.lock axios CVE-1@1 open L1
+		5 scanner dev b/p/x.lock axios CVE-1 open L4`},
 	{"what leaves with its lockfile keeps nothing apart", `
-		full dev a.lock axios@1
-		scan main a.lock/axios/CVE-1
+		full dev a/p/x.lock axios@1
+		scan main a/p/x.lock/axios/CVE-1
 		osv CVE-1 axios 1-1
-		full main b.lock axios@1
-		full dev b.lock axios@1
-		full main a.lock axios@1`, `
-		1 scanner main a.lock axios CVE-1 open L1
-		2 advisory dev b.lock axios CVE-1@1 open L1
-		3 advisory main b.lock axios CVE-1@1 fixed L1`},
+		full main b/p/x.lock axios@1
+		full dev b/p/x.lock axios@1
+		full main a/p/x.lock axios@1`, `
+		1 scanner main a/p/x.lock axios CVE-1 open L1
+		2 advisory dev b/p/x.lock axios CVE-1@1 open L1
+		3 advisory main b/p/x.lock axios CVE-1@1 fixed L1`},
 	{"several refs are one finding; triage shows on all, one is fixed alone", `
 		osv CVE-1 lodash 1-3
 		full main a.lock lodash@1
@@ -303,10 +298,10 @@ var shelfHistories = []shelfHistory{
 		1 advisory main a.lock lodash CVE-1@1 fixed L1`},
 	{"the lockfile moved: the same finding", `
 		osv CVE-1 lodash 1-3
-		full main a.lock lodash@1
+		full main a/p/x.lock lodash@1
 		triage 1 ignored
-		full main web/a.lock lodash@1`, `
-		1 advisory main web/a.lock lodash CVE-1@1 ignored L1`},
+		full main web/a/p/x.lock lodash@1`, `
+		1 advisory main web/a/p/x.lock lodash CVE-1@1 ignored L1`},
 	{"a diff scan of a lockfile says nothing of the others", `
 		osv CVE-1 lodash 1-3
 		full pr a.lock lodash@1 | b.lock lodash@1
@@ -347,21 +342,6 @@ var shelfHistories = []shelfHistory{
 		delete dev
 		full dev a.lock lodash@1`, `
 		1 advisory dev a.lock lodash CVE-1@1 ignored L1`},
-}
-
-// TestFollowModel shows what semantics §14 means, event by event.
-func TestFollowModel(t *testing.T) {
-	for _, h := range shelfHistories {
-		t.Run(h.what, func(t *testing.T) {
-			s := newShelf()
-			for line := range strings.Lines(strings.TrimSpace(h.events)) {
-				s.event(strings.TrimSpace(line))
-			}
-			if diff := cmp.Diff(trimmed(h.want), s.String()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
-		})
-	}
 }
 
 // trimmed takes the indentation off lines.

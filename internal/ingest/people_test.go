@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
 )
@@ -36,8 +35,8 @@ func (r *realm) people() {
 	}
 }
 
-// triage lets somebody decide in bulk, by way of the index, and says by the
-// model which findings that is about.
+// triage lets somebody decide in bulk, by way of the index, and says which findings that is
+// about.
 func (r *realm) triage() {
 	q := triage.Request{HasFilter: true, Filter: r.drawFilter(), Limit: rapid.IntRange(1, 4).Draw(r.t, "limit")}
 	q.State = rapid.SampledFrom([]redoubt.TriageState{0, redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing, redoubt.TriageReopened}).Draw(r.t, "state")
@@ -49,17 +48,16 @@ func (r *realm) triage() {
 		q.Assign = &name
 	}
 	q.Automatic, q.Note = rapid.Bool().Draw(r.t, "automatic"), "seen"
-	chosen := map[*lifetest.Lineage]bool{}
+	chosen := map[int64]bool{} // lineages
 	for _, id := range first(r.expectedIDs(q.Filter), q.Limit) {
-		l := r.finding(id).Lineage
-		if !q.Automatic || !l.Human || l.Triage == redoubt.TriageUntriaged {
-			chosen[l] = true
+		f := r.store.rows[id]
+		if was := r.triageOf(f); !q.Automatic || was.Automatic || was.State == redoubt.TriageUntriaged {
+			chosen[f.LineageID] = true
 		}
 	}
 	want := []int64{}
-	for _, f := range r.all() {
-		id := r.ids[f.Serial]
-		if chosen[f.Lineage] && f.State != redoubt.StateRemoved && r.store.rows[id].IssueType == q.Filter.IssueType {
+	for id, f := range r.store.rows {
+		if chosen[f.LineageID] && f.State != redoubt.StateRemoved && f.IssueType == q.Filter.IssueType {
 			want = append(want, id)
 		}
 	}
@@ -77,15 +75,14 @@ func (r *realm) triage() {
 		r.t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got.IDs); diff != "" {
-		r.t.Fatalf("triaged by %+v (-model +got):\n%s", q, diff)
+		r.t.Fatalf("triaged by %+v (-expected +got):\n%s", q, diff)
 	}
 	for l := range chosen {
-		if q.State != 0 {
-			l.Triage, l.Human, l.Until = q.State, !q.Automatic, q.Until
+		is := r.store.lineages[l].Triage
+		if q.State != 0 && (is.State != q.State || is.Automatic != q.Automatic || !is.Until.Equal(q.Until)) || q.Assign != nil && is.Assignee != *q.Assign {
+			r.t.Fatalf("triaged by %+v it is %+v", q, is)
 		}
-		if q.Assign != nil {
-			l.Assignee = *q.Assign
-		}
+		r.decides(l)
 	}
 }
 
@@ -98,5 +95,9 @@ func (r *realm) tidy() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.model.End(r.store.clock)
+	for _, l := range r.store.lineages {
+		if until := l.Triage.Until; !until.IsZero() && !until.After(r.store.clock) {
+			r.t.Fatalf("it is %s, and decided: %+v", r.store.clock, l.Triage)
+		}
+	}
 }

@@ -13,9 +13,12 @@ import (
 // not tell what is gone: there no file moves, and no decision goes from or to what tells
 // nothing of its code.
 func (p *planner) aligned(rows []*redoubt.Finding, sightings []*Sighting) []pair {
+	decided := func(row *redoubt.Finding) bool {
+		return !p.Scope.Full && triageWeight(p.lineages.lineages[row.LineageID].Triage) > 0
+	}
 	a := alignment{
 		rows: rows, sightings: sightings, bodies: p.bodies, gone: p.Scope.isGone, served: servedRules(p.RuleIDs),
-		byCode: func(f *redoubt.Finding) bool { return !p.Scope.counted(f) },
+		byCode: func(f *redoubt.Finding) bool { return decided(f) || !p.Scope.counted(f) },
 		owned:  func(id redoubt.Identity) bool { return p.rows[id] != nil || p.lineages.of(id) != 0 },
 	}
 	if !p.Scope.Full || p.Scope.Failed {
@@ -26,12 +29,8 @@ func (p *planner) aligned(rows []*redoubt.Finding, sightings []*Sighting) []pair
 	if err != nil {
 		p.err = err
 	}
-	if p.Scope.Full {
-		return pairs
-	}
 	return slices.DeleteFunc(pairs, func(k pair) bool {
-		decided := triageWeight(p.lineages.lineages[k.row.LineageID].Triage) > 0
-		return decided && (k.sighting.blind || k.row.CodeHash == redoubt.Digest{} && k.row.Identity.Kind == redoubt.IdentityOwn)
+		return decided(k.row) && (k.sighting.blind || k.row.CodeHash == redoubt.Digest{} && k.row.Identity.Kind == redoubt.IdentityOwn)
 	})
 }
 

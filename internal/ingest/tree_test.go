@@ -1,8 +1,8 @@
 package ingest
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"pgregory.net/rapid"
@@ -10,75 +10,105 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// item is a finding as it stands in somebody's tree.
+// item is what is found in a line of somebody's file. Its number says which it is,
+// whatever becomes of it: a report tells it in the message, of which numbers mean nothing.
 type item struct {
-	style   int // what its scanner tells of it, see report
+	number  int
+	style   int // what its scanner tells of it, see results
 	rule    string
-	path    string
-	line    int
 	code    string
+	gap     int // lines above it
 	muted   bool
 	version int // of a package
 }
 
-// message is that of an item whose code need not be told.
+// message is that of an item; it need not tell the code.
 func (it item) message() string {
-	if it.code == "y" {
-		return "n"
+	text := "m " + it.code
+	if it.style == 4 || it.style == 7 {
+		text = map[string]string{"x": "m", "y": "n"}[it.code]
 	}
-	return "m"
+	return fmt.Sprintf("%s (%d)", text, it.number)
 }
 
-// column tells apart what may be in one line.
-func (it item) column() int { return 2*it.style + int(it.code[0]-'w') }
-
-// tree is what a branch holds, and the texts of the rules that look at it.
+// tree is what a branch holds by path, and the texts of the rules that look at it.
 type tree struct {
-	items   []item
+	files   map[string][]item
 	pattern string
+	coded   bool // its scanners tell the code of all that they find
+	numbers *int // given out so far, on all branches
+}
+
+func newTree() *tree { return &tree{files: map[string][]item{}, pattern: "p", numbers: new(int)} }
+
+func (tr *tree) clone() *tree {
+	out := *tr
+	out.files = map[string][]item{}
+	for path, items := range tr.files {
+		out.files[path] = slices.Clone(items)
+	}
+	return &out
+}
+
+func (tr *tree) number() int { *tr.numbers++; return *tr.numbers }
+
+func (tr *tree) draw(t *rapid.T) item {
+	styles := []int{0, 1, 2, 3, 4, 5, 6, 7, 8}
+	if tr.coded {
+		styles = []int{0, 1, 2, 3, 6, 7, 8}
+	}
+	return item{
+		number: tr.number(), style: rapid.SampledFrom(styles).Draw(t, "style"), rule: rapid.SampledFrom(allRules).Draw(t, "rule"),
+		code: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "code"), muted: rapid.IntRange(0, 2).Draw(t, "muted") == 0,
+	}
 }
 
 // edit changes the tree as people do.
 func (tr *tree) edit(t *rapid.T) {
-	path := rapid.SampledFrom(allPaths)
-	for range rapid.IntRange(0, 3).Draw(t, "edits") {
-		i := -1
-		if len(tr.items) > 0 {
-			i = rapid.IntRange(0, len(tr.items)-1).Draw(t, "item")
-		}
-		switch op := rapid.IntRange(0, 9).Draw(t, "edit"); {
-		case op <= 3 || i < 0:
-			tr.items = append(tr.items, item{
-				style: rapid.IntRange(0, 8).Draw(t, "style"), rule: rapid.SampledFrom(allRules).Draw(t, "rule"),
-				path: path.Draw(t, "path"), line: rapid.IntRange(1, 5).Draw(t, "line"), code: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "code"),
-				muted: rapid.IntRange(0, 2).Draw(t, "muted") == 0,
-			})
-		case op == 4:
-			tr.items = slices.Delete(tr.items, i, i+1)
-		case op == 5:
-			from, to := tr.items[i].path, path.Draw(t, "to")
-			for j := range tr.items {
-				if tr.items[j].path == from {
-					tr.items[j].path = to
-				}
+	for range rapid.IntRange(0, 4).Draw(t, "edits") {
+		path := rapid.SampledFrom(allPaths).Draw(t, "path")
+		items := tr.files[path]
+		at := rapid.IntRange(0, max(len(items)-1, 0)).Draw(t, "at")
+		switch do := rapid.SampledFrom([]string{"insert", "insert", "insert", "delete", "move", "copy", "swap", "mute", "rule", "pattern", "code", "lines"}).Draw(t, "edit"); {
+		case do == "insert":
+			tr.files[path] = slices.Insert(items, at, tr.draw(t))
+		case len(items) == 0:
+		case do == "delete":
+			tr.files[path] = slices.Delete(items, at, at+1)
+		case do == "move":
+			if to := rapid.SampledFrom(allPaths).Draw(t, "to"); to != path {
+				tr.files[to] = append(tr.files[to], items...)
+				delete(tr.files, path)
 			}
-		case op == 6:
-			tr.items[i].muted = !tr.items[i].muted
-		case op == 7 && rapid.Bool().Draw(t, "folder"):
-			tr.items[i].rule = map[string]string{"r1": "lib.r1", "lib.r1": "r1"}[tr.items[i].rule]
-			if tr.items[i].rule == "" {
-				tr.items[i].rule = "r2"
-			}
-		case op == 7:
-			tr.pattern = rapid.SampledFrom([]string{"p", "q"}).Draw(t, "pattern")
-		case op == 8:
-			tr.items[i].code = map[string]string{"x": "y", "y": "x"}[tr.items[i].code]
+		case do == "copy":
+			to, it := rapid.SampledFrom(allPaths).Draw(t, "to"), items[at]
+			it.number = tr.number()
+			tr.files[to] = append(tr.files[to], it)
 		default:
-			tr.items[i].version++
-			for j := range tr.items {
-				tr.items[j].line++
-			}
+			tr.change(t, do, &items[0], &items[at])
 		}
+	}
+}
+
+// change does what leaves all lines of a file in it.
+func (tr *tree) change(t *rapid.T, do string, first, it *item) {
+	switch do {
+	case "swap":
+		*first, *it = *it, *first
+	case "mute":
+		it.muted = !it.muted
+	case "rule":
+		it.rule = map[string]string{"r1": "lib.r1", "lib.r1": "r1", "r2": "r3", "r3": "r2"}[it.rule]
+		if lastPart(it.rule) != "r1" {
+			it.number = tr.number()
+		}
+	case "pattern":
+		tr.pattern = rapid.SampledFrom([]string{"p", "q"}).Draw(t, "pattern")
+	case "code":
+		it.code, it.number = map[string]string{"x": "y", "y": "x"}[it.code], tr.number()
+	case "lines":
+		it.gap++
+		it.version++
 	}
 }
 
@@ -89,50 +119,56 @@ const (
 	tellsLittle           // as semgrep's JSON where nobody is logged in
 )
 
-// results is what a scanner reports of the items, in any order.
+// results is what a scanner reports of the tree.
 func (tr *tree) results(telling int) (out []redoubt.Result) {
-	count := map[string]int{}
-	items := slices.Clone(tr.items)
-	slices.SortStableFunc(items, func(a, b item) int { return cmp.Or(a.line-b.line, a.column()-b.column()) }) // as ordinals count
-	for _, it := range items {
-		r := redoubt.Result{Rule: rulesBy[it.rule], Path: it.path, Message: "m " + it.code, Muted: it.muted}
-		r.Location = redoubt.Location{Line: it.line, Column: it.column()}
-		switch it.style {
-		case 0, 1, 7, 8: // as semgrep ci
-			key := fmt.Sprint(it.rule, it.path, it.code, tr.pattern)
-			if it.style >= 7 { // a pattern without metavariables
-				key = fmt.Sprint(it.rule, it.path, tr.pattern)
+	for _, path := range slices.Sorted(maps.Keys(tr.files)) {
+		line, count := 0, map[string]int{}
+		for _, it := range tr.files[path] {
+			line += it.gap + 1
+			r := redoubt.Result{Rule: rulesBy[it.rule], Path: path, Message: it.message(), Muted: it.muted}
+			r.Location = redoubt.Location{Line: line, Column: 2*it.style + int(it.code[0]-'w')}
+			switch it.style {
+			case 0, 1, 7, 8:
+				tr.match(&r, it, telling, count)
+			case 2:
+				r.Fingerprint, r.Code = it.code, "2 "+it.code // other code: of one text under two names nothing tells which is which
+			case 3:
+				r.Code = "3 " + it.code
+			case 4:
+				r.Location.EndLine, r.Location.EndColumn = line, r.Location.Column+map[string]int{"x": 4, "y": 5}[it.code]
+			case 5:
+				r.Secret = &redoubt.SecretMatch{}
+				if it.code == "x" {
+					r.Secret.Hash[0] = 7
+				}
+			case 6:
+				r.Dependency = &redoubt.Vulnerable{Lockfile: path, Package: it.code, Version: fmt.Sprint(it.version)}
 			}
-			if it.style == 8 && telling == tellsAll {
-				r.StartHash, r.EndHash, r.Location.EndLine = "first", "last", it.line+2
-			}
-			r.MatchBasedID = fmt.Sprint(key, "_", count[key])
-			r.CodeHash, r.PatternHash = it.code, tr.pattern
-			count[key]++
-			if it.style == 7 {
-				r.Message, r.Location.EndLine, r.Location.EndColumn = it.message(), it.line, it.column()+map[string]int{"x": 4}[it.code]
-			}
-			if telling > tellsAll {
-				r.PatternHash = ""
-			}
-			if telling == tellsLittle {
-				r.MatchBasedID, r.CodeHash = "", ""
-			}
-		case 2:
-			r.Fingerprint, r.Code = it.code, it.code
-		case 3:
-			r.Code = it.code
-		case 4:
-			r.Message, r.Location.EndLine, r.Location.EndColumn = it.message(), it.line, it.column()+map[string]int{"x": 4, "y": 5}[it.code]
-		case 5:
-			r.Secret = &redoubt.SecretMatch{}
-			if it.code == "x" {
-				r.Secret.Hash[0] = 7
-			}
-		case 6:
-			r.Dependency = &redoubt.Vulnerable{Lockfile: it.path, Package: it.code, Version: fmt.Sprint(it.version)}
+			out = append(out, r)
 		}
-		out = append(out, r)
 	}
 	return out
+}
+
+// match tells of an item as semgrep does, whose ids number what is equal in a file.
+func (tr *tree) match(r *redoubt.Result, it item, telling int, count map[string]int) {
+	key := fmt.Sprint(it.rule, r.Path, it.code, tr.pattern)
+	if it.style >= 7 { // a pattern without metavariables
+		key = fmt.Sprint(it.rule, r.Path, tr.pattern)
+	}
+	if it.style == 8 && telling == tellsAll {
+		r.StartHash, r.EndHash, r.Location.EndLine = "first", "last", r.Location.Line+2
+	}
+	if it.style == 7 {
+		r.Location.EndLine, r.Location.EndColumn = r.Location.Line, r.Location.Column+map[string]int{"x": 4}[it.code]
+	}
+	r.MatchBasedID = fmt.Sprint(key, "_", count[key])
+	r.CodeHash, r.PatternHash = fmt.Sprint(it.code, it.style >= 7), tr.pattern
+	count[key]++
+	if telling > tellsAll {
+		r.PatternHash = ""
+	}
+	if telling == tellsLittle {
+		r.MatchBasedID, r.CodeHash = "", ""
+	}
 }

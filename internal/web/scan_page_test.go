@@ -32,7 +32,7 @@ func TestEveryCountOfAScanOpensItsRows(t *testing.T) {
 	s.build(branchReport(s, "main", true, "stays", "goes", "moves", "falls silent"))
 	s.clock.Advance(time.Hour)
 	u := branchReport(s, "main", true, "stays", "moves", "comes", "falls silent", "comes too")
-	u.Report.Results[1].Path = "elsewhere/moves.go"
+	u.Report.Results[1].Path = "elsewhere/src/moves.go"
 	u.Report.Results[3].Muted = true
 	u.Commit = "second"
 	scan := "/scans/" + decimal(s.build(u).ScanID)

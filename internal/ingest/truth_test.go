@@ -1,0 +1,342 @@
+package ingest
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// truth holds what uploads do to findings against what was edited: see [item].
+type truth struct {
+	t       *rapid.T
+	store   *memory                       // what is stored
+	send    func(Upload) (Summary, error) // applies an upload, so that store has it
+	tick    func()
+	coded   bool          // all reports tell the code
+	decided map[what]bool // what people decided on, where all is coded
+}
+
+// what is code that a rule found, wherever it stands.
+type what struct {
+	rule string // without folders
+	code redoubt.Digest
+}
+
+func whatOf(f *redoubt.Finding) what { return what{lastPart(f.RuleName), f.CodeHash} }
+
+// known is a finding and the number of the item that it is.
+type known struct {
+	redoubt.Finding
+	number int
+}
+
+var numberOf = regexp.MustCompile(`"rule_message":"[^"]*\((\d+)\)"`)
+
+func (c *truth) picture() map[int64]known {
+	out := make(map[int64]known, len(c.store.rows))
+	for id, row := range c.store.rows {
+		k := known{Finding: row.Finding}
+		if m := numberOf.FindSubmatch(row.Body); m != nil {
+			_, _ = fmt.Sscan(string(m[1]), &k.number)
+		}
+		out[id] = k
+	}
+	return out
+}
+
+// told is an upload and what became of what was stored.
+type told struct {
+	*truth
+	u             Upload
+	scope         Scope
+	sightings     []Sighting
+	before, after map[int64]known            // of its ref and source
+	links         map[redoubt.Identity]int64 // before; none of a real store
+	is            map[int64]*Sighting        // what a live finding is now, by its id
+}
+
+// upload applies one and holds the properties of it.
+func (c *truth) upload(u Upload) {
+	events := len(c.store.events)
+	before, links := c.picture(), maps.Clone(c.store.links)
+	sum, err := c.send(u)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	after := c.picture()
+	if sum.Outcome != redoubt.ScanApplied || sum.Repeat {
+		c.same("a scan that counts not", before, after, events)
+		return
+	}
+	sightings, _ := Observe(u.Report)
+	n := told{truth: c, u: u, scope: scopeOf(&u, sightings), sightings: sightings, before: before, after: after, links: links, is: map[int64]*Sighting{}}
+	elsewhere := func(_ int64, f known) bool { return f.Ref != sum.Ref || f.Source != sum.Source }
+	maps.DeleteFunc(n.before, elsewhere)
+	maps.DeleteFunc(n.after, elsewhere)
+	n.showsTheReport()
+	n.closesWhatItMay(sum)
+	n.goesNowhereElse()
+	n.losesNothingClear()
+	n.followsFiles()
+	n.decidesOnNothingElse()
+	if n.whole() || c.coded { // else nothing tells what is new from what it is like, and was not looked for
+		c.again(u)
+	}
+}
+
+// again: the same upload twice changes nothing.
+func (c *truth) again(u Upload) {
+	before, events := c.picture(), len(c.store.events)
+	c.tick()
+	sum, err := c.send(u)
+	c.same("the same again", before, c.picture(), events)
+	if err != nil || len(sum.Items) > 0 {
+		c.t.Fatalf("again: %+v, %v", sum, err)
+	}
+}
+
+func (c *truth) same(what string, before, after map[int64]known, events int) {
+	if diff := cmp.Diff(before, after, cmp.AllowUnexported(known{})); diff != "" || len(c.store.events) != events {
+		c.t.Fatalf("%s changed findings, or wrote %+v (-before +after):\n%s", what, c.store.events[events:], diff)
+	}
+}
+
+// showsTheReport: there is a live finding for all that the report tells, and for nothing
+// else where it tells all.
+func (n *told) showsTheReport() {
+	alive := map[int64]known{}
+	for id, f := range n.after {
+		if live(f.State) {
+			alive[id] = f
+		}
+	}
+	for i := range n.sightings {
+		s := &n.sightings[i]
+		var at []int64
+		for id, f := range alive {
+			if f.Path == s.Finding.Path && f.Line == s.Finding.Line && f.RuleName == s.Finding.RuleName && f.State == s.Finding.State && f.number == numberIn(s) {
+				at = append(at, id)
+			}
+		}
+		switch len(at) {
+		case 0:
+			n.t.Fatalf("nothing shows %+v", s.Finding)
+		case 1: // else one is of before, and nothing tells which
+			n.is[at[0]] = s
+		}
+	}
+	if n.whole() && len(alive) != len(n.sightings) {
+		n.t.Fatalf("%d findings are live, the report tells %d", len(alive), len(n.sightings))
+	}
+}
+
+// whole reports whether the scan tells all that there is.
+func (n *told) whole() bool {
+	r := n.u.Report
+	return n.u.DeclaredFull && !r.Failed && !r.HidesMuted && r.RulesRun == nil && r.Searched == nil && r.Skipped == nil && r.Unresolved == nil && n.u.OutOfPolicy == nil
+}
+
+func numberIn(s *Sighting) (n int) {
+	_, _ = fmt.Sscanf(numberOf.FindStringSubmatch(`"rule_message":"` + s.Result.Message + `"`)[1], "%d", &n)
+	return n
+}
+
+// closesWhatItMay: what was live and is not told is what the scope of the scan says, and
+// the answer counts what happened.
+func (n *told) closesWhatItMay(sum Summary) {
+	var fresh, returned, closed, removed, seen int
+	for id, f := range n.after {
+		was, there := n.before[id]
+		switch {
+		case !there:
+			fresh++
+		case live(f.State) && !live(was.State):
+			returned++
+		case f.State == redoubt.Fixed && was.State != redoubt.Fixed:
+			closed++
+		case f.State == redoubt.StateRemoved && was.State != redoubt.StateRemoved:
+			removed++
+		}
+		if live(f.State) && there && f.Finding.State == was.State && f.Line == was.Line && f.Path == was.Path && f.number == was.number {
+			continue // told again as it was, or passed over
+		}
+		if there && !live(f.State) && live(was.State) && n.scope.absentState(&was.Finding) != f.State {
+			n.t.Fatalf("%+v became %s", was.Finding, f.State)
+		}
+		if live(f.State) {
+			seen++
+		}
+	}
+	got := []int{sum.New, sum.Returned, sum.Closed, sum.Removed}
+	if want := []int{fresh, returned, closed, removed}; !slices.Equal(got, want) || seen > len(n.sightings) {
+		n.t.Fatalf("the answer counts %v new, returned, closed, removed; it is %v of %d", got, want, len(n.sightings))
+	}
+}
+
+// goesNowhereElse: what was live goes on as nothing but its code, and in another file only
+// where that continues its own.
+func (n *told) goesNowhereElse() {
+	for id, s := range n.is {
+		was, there := n.before[id]
+		if f := &s.Finding; there && live(was.State) {
+			byLineage := n.links == nil || n.links[f.Identity] == was.LineageID // as it was followed on another ref
+			edited := f.EdgeHash != redoubt.Digest{} && (f.EdgeHash == was.EdgeHash || byLineage)
+			told := f.CodeHash != redoubt.Digest{} && was.CodeHash != redoubt.Digest{}
+			if lastPart(f.RuleName) != lastPart(was.RuleName) || told && f.CodeHash != was.CodeHash && !edited {
+				n.t.Fatalf("%d: %+v goes on as %+v", id, was.Finding, *f)
+			}
+			if f.Path != was.Path && !byLineage && !n.mayMove(was.Path, f.Path) {
+				n.t.Fatalf("%d: %+v moves to %+v", id, was.Finding, *f)
+			}
+		}
+	}
+}
+
+// mayMove reports whether a file may go on as another.
+func (n *told) mayMove(from, to string) bool {
+	rows, common, kinds := 0, 0, map[what]bool{}
+	for id, f := range n.before {
+		if live(f.State) && f.Path == from {
+			rows++
+			if s := n.is[id]; s != nil && s.Finding.Path == to {
+				common++
+				kinds[whatOf(&s.Finding)] = true
+			}
+		}
+	}
+	named := path.Base(from) == path.Base(to) && (rows > 1 || path.Base(path.Dir(from)) == path.Base(path.Dir(to)))
+	return n.u.Full && n.scope.isGone(from) && (named || rows > 1 && (len(kinds) > 1 || !n.coded))
+}
+
+// losesNothingClear: code that stands once in a file, before and after, stays what it is.
+func (n *told) losesNothingClear() {
+	type place struct {
+		path, rule string
+		code       redoubt.Digest
+	}
+	of := func(f *redoubt.Finding) place { return place{f.Path, f.RuleName, f.CodeHash} }
+	had, has := map[place]int{}, map[place]int{}
+	for _, f := range n.before {
+		if live(f.State) {
+			had[of(&f.Finding)]++
+		}
+	}
+	for i := range n.sightings {
+		has[of(&n.sightings[i].Finding)]++
+	}
+	for id, s := range n.is {
+		p := of(&s.Finding)
+		if p.code == (redoubt.Digest{}) || had[p] != 1 || has[p] != 1 {
+			continue
+		}
+		for before, f := range n.before {
+			if live(f.State) && of(&f.Finding) == p && f.number == numberIn(s) && before != id {
+				n.t.Fatalf("%d is lost: %+v is %d", before, f.Finding, id)
+			}
+		}
+	}
+}
+
+// followsFiles: a file that went as one of its name came, whole, keeps all of its findings.
+func (n *told) followsFiles() {
+	left, came := map[string][]string{}, map[string][]string{}
+	had, has := map[string]map[int]int64{}, map[string]map[int]int64{}
+	for id, f := range n.before {
+		if live(f.State) {
+			put(had, f.Path, f.number, id)
+		}
+	}
+	for id, s := range n.is {
+		put(has, s.Finding.Path, numberIn(s), id)
+	}
+	for p := range had {
+		if n.scope.isGone(p) {
+			left[path.Base(p)] = append(left[path.Base(p)], p)
+		}
+	}
+	for i := range n.sightings {
+		if p := n.sightings[i].Finding.Path; had[p] == nil && !slices.Contains(came[path.Base(p)], p) {
+			came[path.Base(p)] = append(came[path.Base(p)], p)
+		}
+	}
+	for name, from := range left {
+		to := came[name]
+		if !n.coded || !n.u.Full || len(from) != 1 || len(to) != 1 || !slices.Equal(numbersOf(had[from[0]]), numbersOf(has[to[0]])) {
+			continue
+		}
+		if is, was := has[to[0]], had[from[0]]; (len(was) > 1 || path.Base(path.Dir(from[0])) == path.Base(path.Dir(to[0]))) && !slices.Equal(slices.Sorted(maps.Values(was)), slices.Sorted(maps.Values(is))) {
+			n.t.Fatalf("%s went on as %s: %v is %v", from[0], to[0], was, is)
+		}
+	}
+}
+
+func put(in map[string]map[int]int64, path string, number int, id int64) {
+	if in[path] == nil {
+		in[path] = map[int]int64{}
+	}
+	in[path][number] = id
+}
+
+func numbersOf(items map[int]int64) []int { return slices.Sorted(maps.Keys(items)) }
+
+// decidesOnNothingElse: what shows a decision is code that people decided on.
+func (n *told) decidesOnNothingElse() {
+	if !n.coded {
+		return
+	}
+	for id := range n.before { // a long match that was edited within
+		if s := n.is[id]; s != nil && n.isDecided(id) {
+			n.decided[whatOf(&s.Finding)] = true
+		}
+	}
+	for id, f := range n.after {
+		if live(f.State) && n.isDecided(id) && !n.decided[whatOf(&f.Finding)] {
+			n.t.Fatalf("nobody decided on %+v", f.Finding)
+		}
+	}
+}
+
+func (c *truth) isDecided(id int64) bool {
+	switch c.store.lineages[c.store.rows[id].LineageID].Triage.State {
+	case redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing:
+		return true
+	}
+	return false
+}
+
+// decides notes that people decided on a lineage.
+func (c *truth) decides(lineage int64) {
+	for _, row := range c.store.rows {
+		if row.LineageID == lineage {
+			c.decided[whatOf(&row.Finding)] = true
+		}
+	}
+}
+
+// triage lets a person or a worker decide about a lineage.
+func (c *truth) triage() {
+	ids := slices.Sorted(maps.Keys(c.store.rows))
+	if len(ids) == 0 {
+		return
+	}
+	l := c.store.rows[rapid.SampledFrom(ids).Draw(c.t, "finding")].LineageID
+	state := rapid.SampledFrom([]redoubt.TriageState{redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing}).Draw(c.t, "state")
+	c.store.lineages[l].Triage = redoubt.Triage{State: state, At: c.store.clock, Automatic: rapid.Bool().Draw(c.t, "automatic")}
+	c.decides(l)
+}
+
+func newTruth(t *rapid.T, coded bool) *truth {
+	m := newMemory()
+	return &truth{
+		t: t, store: m, coded: coded, decided: map[what]bool{}, tick: func() { m.tick(time.Minute) },
+		send: func(u Upload) (Summary, error) { return Apply(t.Context(), m, m, u) },
+	}
+}
