@@ -318,23 +318,23 @@ var shelfHistories = []shelfHistory{
 		3 scanner pr a.lock lodash CVE-1 open L1
 		4 scanner pr b.lock lodash CVE-1 open L2`},
 	{"what stands side by side stays two, whatever one of them became part of in the same step", `
-		full dev b.lock axios@1
+		full dev b/p/x.lock axios@1
 		osv CVE-1 axios 1-3
-		scan main a.lock/axios/GHSA-2 a.lock/axios/OSV-1
-		scan dev a.lock/axios/GHSA-2
+		scan main a/p/x.lock/axios/GHSA-2 a/p/x.lock/axios/OSV-1
+		scan dev a/p/x.lock/axios/GHSA-2
 		osv GHSA-2=CVE-1 axios 1-3
-		full dev a.lock axios@1 | b.lock axios@1
-		full dev b.lock axios@1
-		scan dev a.lock/axios/OSV-1
+		full dev a/p/x.lock axios@1 | b/p/x.lock axios@1
+		full dev b/p/x.lock axios@1
+		scan dev a/p/x.lock/axios/OSV-1
 		osv GHSA-2 axios 1-3
 		full main
-		full dev a.lock axios@1`, `
-		1 advisory dev a.lock axios CVE-1@1 open L1
-		2 scanner main a.lock axios GHSA-2 open L1
-		3 scanner main a.lock axios OSV-1 open L3
-		4 scanner dev a.lock axios GHSA-2 fixed L1
-		5 scanner dev a.lock axios OSV-1 open L3
-		6 advisory dev a.lock axios GHSA-2@1 open L4`},
+		full dev a/p/x.lock axios@1`, `
+		1 advisory dev a/p/x.lock axios CVE-1@1 open L1
+		2 scanner main a/p/x.lock axios GHSA-2 open L1
+		3 scanner main a/p/x.lock axios OSV-1 open L3
+		4 scanner dev a/p/x.lock axios GHSA-2 fixed L1
+		5 scanner dev a/p/x.lock axios OSV-1 open L3
+		6 advisory dev a/p/x.lock axios GHSA-2@1 open L4`},
 	{"a deleted ref that is scanned again returns as it was decided", `
 		osv CVE-1 lodash 1-3
 		full dev a.lock lodash@1
