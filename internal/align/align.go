@@ -69,9 +69,9 @@ func (r *Row) strong() strong { return strong{r.weak(), r.Column, r.EndLine - r.
 // code in a file, then the order of what has no code, or has changed. It takes
 // O(n log n) time but for the limits on files of equal names (see moves).
 //
-// Gone says of a path with old rows alone whether its file is gone.
-func Rows(old, next []Row, gone func(path string) bool) []Pair {
-	a := aligner{old: old, next: next, isGone: gone, paired: [2][]bool{make([]bool, len(old)), make([]bool, len(next))}}
+// Alone says of a path that only one side has whether its file is gone, or new.
+func Rows(old, next []Row, alone func(path string) bool) []Pair {
+	a := aligner{old: old, next: next, alone: alone, paired: [2][]bool{make([]bool, len(old)), make([]bool, len(next))}}
 	moved := a.moves()
 	files := map[string]*file{}
 	of := func(path string) *file {
@@ -115,7 +115,7 @@ type file struct{ old, next []int }
 
 type aligner struct {
 	old, next []Row
-	isGone    func(path string) bool
+	alone     func(path string) bool
 	paired    [2][]bool
 	pairs     []Pair
 }

@@ -129,8 +129,8 @@ func (a *aligner) gone() (left, came []*gone) {
 		slices.SortFunc(list, func(x, y *gone) int { return strings.Compare(x.path, y.path) })
 		return list
 	}
-	stays := func(path string) bool { return has[path] || !a.isGone(path) }
-	return only(a.old, stays), only(a.next, func(path string) bool { return had[path] })
+	left = only(a.old, func(path string) bool { return has[path] || !a.alone(path) })
+	return left, only(a.next, func(path string) bool { return had[path] || !a.alone(path) })
 }
 
 // sameName compares files of the same name, or of the same end of the path of so

@@ -21,17 +21,20 @@ type pair struct {
 
 // alignment is the question which live findings of a source a report tells again.
 type alignment struct {
-	rows      []*redoubt.Finding
-	sightings []*Sighting
-	bodies    map[int64]redoubt.FindingWrite // of the rows in changed files, by their ids
-	changed   map[string]bool
-	gone      func(path string) bool
-	// byCode says of a stored finding that only its code can tell that it is told again,
-	// owned of the identity of a sighting that it is of a lineage already.
-	byCode func(*redoubt.Finding) bool
-	owned  func(redoubt.Identity) bool
+	scope Scope
+	// bodies are those of the findings that are not clear, by their ids.
+	bodies map[int64]redoubt.FindingWrite
 	// served are the rules that the scan ran, by name, where their text is known.
 	served map[string]int64
+	// decided says of a stored finding that only its code can tell that it is told again,
+	// owned of the identity of a sighting that it is of a lineage already.
+	decided func(*redoubt.Finding) bool
+	owned   func(redoubt.Identity) bool
+
+	clear     []pair // by what they are alone
+	rows      []*redoubt.Finding
+	sightings []*Sighting     // these two are the rest
+	stays     map[string]bool // of each path with sightings: whether it has findings too
 
 	d       digester
 	shared  map[redoubt.Identity]bool // that both sides have and that stand for the code
@@ -41,77 +44,160 @@ type alignment struct {
 	renamed map[string]string         // rules that the report names otherwise
 }
 
+// likeness is what a finding and a sighting have in common that may be one without a look at
+// the body: all that was said in a file that is told as before, else the code.
+type likeness struct {
+	path          string
+	content, code redoubt.Digest // one of the two
+}
+
+// alike are those of one likeness.
+type alike struct {
+	rows      []*redoubt.Finding
+	sightings []*Sighting
+	next      int // of the rows to pair
+}
+
+// newAlignment pairs what is clear without a look at bodies: all in files of which the report
+// tells what is stored, and in others what has a code of its own on both sides.
+func newAlignment(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) Links, scope Scope) *alignment {
+	a := &alignment{scope: scope, stays: map[string]bool{}}
+	changed := changedFiles(rows, sightings, links, scope)
+	of := func(f *redoubt.Finding, content redoubt.Digest) likeness {
+		if changed[f.Path] {
+			return likeness{path: f.Path, code: f.CodeHash}
+		}
+		return likeness{path: f.Path, content: content}
+	}
+	kinds, had := make(map[likeness]*alike, len(rows)), map[string]bool{}
+	for _, f := range rows {
+		k := of(f, f.Content)
+		if kinds[k] == nil {
+			kinds[k] = &alike{}
+		}
+		kinds[k].rows, had[f.Path] = append(kinds[k].rows, f), true
+	}
+	for _, s := range sightings {
+		k := of(&s.Finding, links(s).content(s.Finding.Content))
+		if a.stays[k.path] = had[k.path]; kinds[k] != nil {
+			kinds[k].sightings = append(kinds[k].sightings, s)
+		}
+	}
+	paired := make(map[*redoubt.Finding]bool, len(rows))
+	for _, s := range sightings {
+		k := of(&s.Finding, links(s).content(s.Finding.Content))
+		both := kinds[k]
+		if both == nil || both.next == len(both.rows) || changed[k.path] && !scope.clear(both) {
+			a.sightings = append(a.sightings, s)
+			continue
+		}
+		row := both.rows[both.next]
+		a.clear, paired[row] = append(a.clear, pair{row, s}), true
+		both.next++
+	}
+	for _, f := range rows {
+		if !paired[f] {
+			a.rows = append(a.rows, f)
+		}
+	}
+	return a
+}
+
+// clear reports whether a finding and a sighting with the same code are the only ones of it in
+// their file, and by all that is known of them the same.
+func (s Scope) clear(both *alike) bool {
+	if len(both.rows) != 1 || len(both.sightings) != 1 {
+		return false
+	}
+	f, is := both.rows[0], &both.sightings[0].Finding
+	return f.CodeHash != redoubt.Digest{} && f.RuleName == is.RuleName && f.PatternHash == is.PatternHash && f.Identity.Kind == is.Identity.Kind && s.counted(f)
+}
+
 // changedFiles are those of which the report tells anything else than what is stored,
-// those that are gone, where some come, and those with a finding whose code is not known
-// and that the scan does not count.
+// and those with a finding whose code is not known and that the scan does not count.
 func changedFiles(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) Links, scope Scope) map[string]bool {
 	type content struct {
 		path string
 		is   redoubt.Digest
 	}
-	count, had, has, changed := map[content]int{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	count, changed := make(map[content]int, len(rows)), map[string]bool{}
 	for _, f := range rows {
 		count[content{f.Path, f.Content}]++
-		had[f.Path] = true
 		if f.CodeHash == (redoubt.Digest{}) && f.Package == "" && !scope.counted(f) {
 			changed[f.Path] = true
 		}
 	}
-	comes := false
 	for _, s := range sightings {
-		f := &s.Finding
-		count[content{f.Path, links(s).content(f.Content)}]--
-		has[f.Path] = true
-		comes = comes || !had[f.Path]
+		count[content{s.Finding.Path, links(s).content(s.Finding.Content)}]--
 	}
 	for c, n := range count {
-		if n != 0 && (has[c.path] || comes) {
+		if n != 0 {
 			changed[c.path] = true
 		}
 	}
 	return changed
 }
 
-// pairs answers it: in files of which the report tells what is stored, by that; else by
-// package align. It fails where what is stored of a finding cannot be read.
-func (a *alignment) pairs(links func(*Sighting) Links) (out []pair, err error) {
-	same := map[redoubt.Digest][]*redoubt.Finding{}
-	var old []*redoubt.Finding
-	for _, f := range a.rows {
-		if a.changed[f.Path] {
-			old = append(old, f)
-		} else {
-			same[f.Content] = append(same[f.Content], f)
-		}
-	}
-	var next []*Sighting
+// loads are the ids of the findings of the rest that the rest of the report may tell again.
+func (a *alignment) loads() (ids []int64) {
+	comes, has := false, map[string]bool{}
 	for _, s := range a.sightings {
-		if a.changed[s.Finding.Path] {
-			next = append(next, s)
-			continue
-		}
-		is := links(s).content(s.Finding.Content)
-		if left := same[is]; len(left) > 0 {
-			out, same[is] = append(out, pair{left[0], s}), left[1:]
+		has[s.Finding.Path] = true
+		comes = comes || !a.stays[s.Finding.Path]
+	}
+	for _, f := range a.rows {
+		if has[f.Path] || comes && !a.told(f.Path) {
+			ids = append(ids, f.ID)
 		}
 	}
+	return ids
+}
+
+// told reports whether the report tells anything of a path.
+func (a *alignment) told(path string) bool {
+	_, told := a.stays[path]
+	return told
+}
+
+// alone reports whether a path that one side of the rest alone has is gone, or new. Files
+// move by full scans only.
+func (a *alignment) alone(path string) bool {
+	switch {
+	case !a.scope.Full || a.scope.Failed:
+		return false
+	case a.told(path):
+		return !a.stays[path]
+	}
+	return a.scope.isGone(path)
+}
+
+// pairs answers it: by what is clear, and by package align. It fails where what is stored of
+// a finding cannot be read.
+func (a *alignment) pairs() ([]pair, error) {
+	loads := map[int64]bool{}
+	for _, id := range a.loads() {
+		loads[id] = true
+	}
+	old, next := slices.DeleteFunc(a.rows, func(f *redoubt.Finding) bool { return !loads[f.ID] }), a.sightings
 	if len(old) == 0 || len(next) == 0 {
-		return out, nil
+		return a.clear, nil
 	}
 	a.prepare(old, next)
 	was, is := make([]align.Row, len(old)), make([]align.Row, len(next))
+	said, err := a.read(old)
+	if err != nil {
+		return nil, err
+	}
 	for i, f := range old {
-		if was[i], err = a.stored(f); err != nil {
-			return nil, fmt.Errorf("the body of finding %d: %w", f.ID, err)
-		}
+		was[i] = a.stored(f, &said[i])
 	}
 	for i, s := range next {
 		is[i] = a.reported(s)
 	}
-	for _, p := range align.Rows(was, is, a.gone) {
-		out = append(out, pair{old[p.Old], next[p.New]})
+	for _, p := range align.Rows(was, is, a.alone) {
+		a.clear = append(a.clear, pair{old[p.Old], next[p.New]})
 	}
-	return out, nil
+	return a.clear, nil
 }
 
 // prepare finds out by what the two sides can be compared.
@@ -236,28 +322,42 @@ func (a *alignment) place(r *align.Row, f *redoubt.Finding, at redoubt.WireLocat
 	r.Message = a.d.sum()
 }
 
-// stored is a stored finding.
-func (a *alignment) stored(f *redoubt.Finding) (align.Row, error) {
-	w := a.bodies[f.ID]
-	var body redoubt.Body
-	var evidence Evidence
-	if err := json.Unmarshal(fmt.Appendf(nil, "{%s}", w.Body), &body); err != nil {
-		return align.Row{}, err
-	}
-	if a.texts && len(w.Evidence) > 0 {
-		if err := json.Unmarshal(w.Evidence, &evidence); err != nil {
-			return align.Row{}, err
+// said is what the alignment asks of the body of a finding, and its code.
+type said struct { // of redoubt.Body
+	Location     redoubt.WireLocation `json:"location"`
+	MatchBasedID string               `json:"match_based_id"`
+	RuleMessage  string               `json:"rule_message"`
+	code         string
+}
+
+// read reads the bodies of findings. Where one of them has only a hash of its code, texts tell
+// nothing.
+func (a *alignment) read(rows []*redoubt.Finding) ([]said, error) {
+	out := make([]said, len(rows))
+	for i, f := range rows {
+		w := a.bodies[f.ID]
+		if err := json.Unmarshal(slices.Concat([]byte("{"), w.Body, []byte("}")), &out[i]); err != nil {
+			return nil, fmt.Errorf("the body of finding %d: %w", f.ID, err)
 		}
+		if !a.texts || f.CodeHash == (redoubt.Digest{}) || f.IssueType != redoubt.SAST {
+			continue
+		}
+		var evidence Evidence
+		if err := json.Unmarshal(w.Evidence, &evidence); err != nil {
+			return nil, fmt.Errorf("the code of finding %d: %w", f.ID, err)
+		}
+		out[i].code, a.texts = evidence.Code, evidence.Code != ""
 	}
-	var message string
-	if body.RuleMessage != nil {
-		message = *body.RuleMessage
-	}
-	r := a.row(f, cmp.Or(a.renamed[f.RuleName], f.RuleName), evidence.Code)
-	a.named(&r, f, body.MatchBasedID)
-	r.ByCode = a.byCode(f)
-	a.place(&r, f, body.Location, message)
-	return r, nil
+	return out, nil
+}
+
+// stored is a stored finding.
+func (a *alignment) stored(f *redoubt.Finding, is *said) align.Row {
+	r := a.row(f, cmp.Or(a.renamed[f.RuleName], f.RuleName), is.code)
+	a.named(&r, f, is.MatchBasedID)
+	r.ByCode = a.decided(f) || !a.scope.counted(f)
+	a.place(&r, f, is.Location, is.RuleMessage)
+	return r
 }
 
 // reported is a sighting.
@@ -285,14 +385,4 @@ func pointers(sightings []Sighting) []*Sighting {
 		out[i] = &sightings[i]
 	}
 	return out
-}
-
-// idsIn are the ids of the findings in files.
-func idsIn(rows []*redoubt.Finding, files map[string]bool) (ids []int64) {
-	for _, f := range rows {
-		if files[f.Path] {
-			ids = append(ids, f.ID)
-		}
-	}
-	return slices.Clip(ids)
 }

@@ -20,9 +20,10 @@ type Sighting struct {
 	// may not triage: whether it is muted is what is known of it, not what is said.
 	Proposed bool
 
-	blind bool   // nothing is told of its code: its identity is good for this report alone
-	more  int    // further places of the same secret in the same file
-	links *Links // into another commit than the plan's; mostly nil
+	blind    bool   // nothing is told of its code: its identity is good for this report alone
+	inherits bool   // of the primary branch: its identity is one of there
+	more     int    // further places of the same secret in the same file
+	links    *Links // into another commit than the plan's; mostly nil
 }
 
 // Observe turns the results of a report into sightings, ordered by position,

@@ -274,23 +274,25 @@ func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, e
 	}
 	stored := Stored{Findings: rows}
 	links := a.facts(Scope{}, nil).Links
-	current := liveRows(rows)
-	changed := changedFiles(current, pointers(sightings), func(*Sighting) Links { return links }, scopeOf(a.upload, sightings))
-	if stored.Bodies, err = bodiesIn(ctx, a.s, current, changed); err != nil {
+	unclear := newAlignment(liveRows(rows), pointers(sightings), func(*Sighting) Links { return links }, scopeOf(a.upload, sightings))
+	if stored.Bodies, err = bodiesOf(ctx, a.s, unclear.loads()); err != nil {
 		return Stored{}, err
 	}
-	known := make(map[redoubt.Identity]bool, len(rows))
+	known, clear := make(map[redoubt.Identity]bool, len(rows)), make(map[int64]bool, len(rows))
+	for _, k := range unclear.clear {
+		clear[k.row.ID] = k.sighting.blind || k.row.Identity == k.sighting.Finding.Identity
+	}
 	var lineages []int64
 	for i := range rows {
 		row := &rows[i]
 		known[row.Identity] = true
-		if reported[row.Identity] != live(row.State) || changed[row.Path] {
+		if live(row.State) && !clear[row.ID] || !live(row.State) && reported[row.Identity] || !a.scan.Full {
 			lineages = append(lineages, row.LineageID)
 		}
 	}
 	var unseen []redoubt.Identity
 	for i := range sightings {
-		if s := &sightings[i]; !known[s.Finding.Identity] {
+		if s := &sightings[i]; !known[s.Finding.Identity] && (!s.blind || s.inherits) {
 			unseen = append(unseen, s.Finding.Identity)
 		}
 	}

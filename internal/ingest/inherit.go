@@ -6,9 +6,8 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// bodiesIn reads body and evidence of the findings in files.
-func bodiesIn(ctx context.Context, s Store, rows []*redoubt.Finding, files map[string]bool) (map[int64]redoubt.FindingWrite, error) {
-	ids := idsIn(rows, files)
+// bodiesOf reads body and evidence of findings.
+func bodiesOf(ctx context.Context, s Store, ids []int64) (map[int64]redoubt.FindingWrite, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -35,20 +34,17 @@ func (u *Upload) inheritBlind(ctx context.Context, s Store, project redoubt.Proj
 	if err != nil {
 		return err
 	}
-	rows := liveRows(all)
-	links := NewLinks(project.URL, u.Commit, u.Ref)
-	a := alignment{rows: rows, sightings: pointers(sightings), gone: func(string) bool { return false }, owned: func(redoubt.Identity) bool { return false }}
-	scope := scopeOf(u, sightings)
-	a.byCode = func(f *redoubt.Finding) bool { return !scope.counted(f) }
-	linksOf := func(*Sighting) Links { return links }
-	a.changed = changedFiles(rows, a.sightings, linksOf, scope)
-	if a.bodies, err = bodiesIn(ctx, s, rows, a.changed); err != nil {
+	scope, links := scopeOf(u, sightings), NewLinks(project.URL, u.Commit, u.Ref)
+	scope.searched = nil // so that no file is gone
+	a := newAlignment(liveRows(all), pointers(sightings), func(*Sighting) Links { return links }, scope)
+	a.decided, a.owned = func(*redoubt.Finding) bool { return false }, func(redoubt.Identity) bool { return false }
+	if a.bodies, err = bodiesOf(ctx, s, a.loads()); err != nil {
 		return err
 	}
-	pairs, err := a.pairs(linksOf)
+	pairs, err := a.pairs()
 	for _, k := range pairs {
 		if k.sighting.blind && k.row.CodeHash == (redoubt.Digest{}) {
-			k.sighting.Finding.Identity = k.row.Identity
+			k.sighting.Finding.Identity, k.sighting.inherits = k.row.Identity, true
 		}
 	}
 	return err

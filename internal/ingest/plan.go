@@ -143,7 +143,7 @@ func (p *planner) matchExisting(known pair) {
 		if next.State == redoubt.Unresolved && !p.handedOver[row.ID] {
 			p.reopened[row.ID] = true
 		}
-	case row.Path != next.Path, s.otherRule(row):
+	case row.Path != next.Path, otherRule(row, &next):
 		change = ItemMoved
 		p.addEvent(row.ID, redoubt.EventMoved, moveDetail{From: row.Path, FromLine: row.Line, To: next.Path, ToLine: next.Line})
 	case row.Content != next.Content || row.RuleID != next.RuleID || row.State != next.State || row.Severity != next.Severity:

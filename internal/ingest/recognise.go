@@ -16,16 +16,10 @@ func (p *planner) aligned(rows []*redoubt.Finding, sightings []*Sighting) []pair
 	decided := func(row *redoubt.Finding) bool {
 		return !p.Scope.Full && triageWeight(p.lineages.lineages[row.LineageID].Triage) > 0
 	}
-	a := alignment{
-		rows: rows, sightings: sightings, bodies: p.bodies, gone: p.Scope.isGone, served: servedRules(p.RuleIDs),
-		byCode: func(f *redoubt.Finding) bool { return decided(f) || !p.Scope.counted(f) },
-		owned:  func(id redoubt.Identity) bool { return p.rows[id] != nil || p.lineages.of(id) != 0 },
-	}
-	if !p.Scope.Full || p.Scope.Failed {
-		a.gone = func(string) bool { return false }
-	}
-	a.changed = changedFiles(rows, sightings, p.linksOf, p.Scope)
-	pairs, err := a.pairs(p.linksOf)
+	a := newAlignment(rows, sightings, p.linksOf, p.Scope)
+	a.bodies, a.served, a.decided = p.bodies, servedRules(p.RuleIDs), decided
+	a.owned = func(id redoubt.Identity) bool { return p.rows[id] != nil || p.lineages.of(id) != 0 }
+	pairs, err := a.pairs()
 	if err != nil {
 		p.err = err
 	}
@@ -117,10 +111,9 @@ func detailLevel(f *redoubt.Finding) int {
 	return 1
 }
 
-// otherRule reports whether a row that is the sighting differs from it by its
-// rule: by its name, or by its text, which is in the scanner's own ids alone.
-func (s *Sighting) otherRule(row *redoubt.Finding) bool {
-	f := &s.Finding
+// otherRule reports whether a row and what becomes of it differ by the rule: by its
+// name, or by its text, which is in the scanner's own ids alone.
+func otherRule(row, f *redoubt.Finding) bool {
 	if detailLevel(f) != detailLevel(row) {
 		return false
 	}

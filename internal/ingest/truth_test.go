@@ -272,10 +272,19 @@ func (n *told) followsFiles() {
 		if !n.coded || !n.u.Full || len(from) != 1 || len(to) != 1 || !slices.Equal(numbersOf(had[from[0]]), numbersOf(has[to[0]])) {
 			continue
 		}
-		if is, was := has[to[0]], had[from[0]]; (len(was) > 1 || path.Base(path.Dir(from[0])) == path.Base(path.Dir(to[0]))) && !slices.Equal(slices.Sorted(maps.Values(was)), slices.Sorted(maps.Values(is))) {
+		if is, was := has[to[0]], had[from[0]]; (n.lines(was) > 1 || path.Base(path.Dir(from[0])) == path.Base(path.Dir(to[0]))) && !slices.Equal(slices.Sorted(maps.Values(was)), slices.Sorted(maps.Values(is))) {
 			n.t.Fatalf("%s went on as %s: %v is %v", from[0], to[0], was, is)
 		}
 	}
+}
+
+// lines counts the lines of findings: those in one line are one piece of code.
+func (n *told) lines(of map[int]int64) int {
+	lines := map[int]bool{}
+	for _, id := range of {
+		lines[n.before[id].Line] = true
+	}
+	return len(lines)
 }
 
 func put(in map[string]map[int]int64, path string, number int, id int64) {
