@@ -61,7 +61,8 @@ func TestIntake(t *testing.T) {
 		t.Errorf("the same with other bytes is %q, %d unchanged", got.Outcome, got.Unchanged)
 	}
 	in.newer()
-	if got := hand("3"); got.New != replaced || got.Closed != replaced || got.Unchanged != replaced {
-		t.Errorf("%d new, %d closed, %d unchanged", got.New, got.Closed, got.Unchanged)
+	// What came may be what went, edited: of one rule, in one file and of one length.
+	if got := hand("3"); got.New+got.Changed != replaced || got.Closed+got.Changed != replaced || got.Unchanged != replaced || got.Changed > replaced/50 {
+		t.Errorf("%d new, %d closed, %d changed, %d unchanged", got.New, got.Closed, got.Changed, got.Unchanged)
 	}
 }
