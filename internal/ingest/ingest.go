@@ -278,15 +278,15 @@ func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, e
 	if stored.Bodies, err = bodiesOf(ctx, a.s, unclear.loads()); err != nil {
 		return Stored{}, err
 	}
-	known, clear := make(map[redoubt.Identity]bool, len(rows)), make(map[int64]bool, len(rows))
+	known, paired := make(map[redoubt.Identity]bool, len(rows)), make(map[int64]bool, len(rows))
 	for _, k := range unclear.clear {
-		clear[k.row.ID] = k.sighting.blind || k.row.Identity == k.sighting.Finding.Identity
+		paired[k.row.ID] = k.sighting.blind || k.row.Identity == k.sighting.Finding.Identity
 	}
 	var lineages []int64
 	for i := range rows {
 		row := &rows[i]
 		known[row.Identity] = true
-		if live(row.State) && !clear[row.ID] || !live(row.State) && reported[row.Identity] || !a.scan.Full {
+		if live(row.State) && !paired[row.ID] || !live(row.State) && reported[row.Identity] || !a.scan.Full {
 			lineages = append(lineages, row.LineageID)
 		}
 	}

@@ -165,7 +165,7 @@ func (n *told) closesWhatItMay(sum Summary) {
 		case f.State == redoubt.StateRemoved && was.State != redoubt.StateRemoved:
 			removed++
 		}
-		if live(f.State) && there && f.Finding.State == was.State && f.Line == was.Line && f.Path == was.Path && f.number == was.number {
+		if live(f.State) && there && f.State == was.State && f.Line == was.Line && f.Path == was.Path && f.number == was.number {
 			continue // told again as it was, or passed over
 		}
 		if there && !live(f.State) && live(was.State) && n.scope.absentState(&was.Finding) != f.State {
