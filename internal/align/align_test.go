@@ -348,6 +348,11 @@ func TestLoose(t *testing.T) {
 		{"a.html", "<a href=#x>", "<a href=#y>", false},
 		{"a.js", "// fix me", "// later", false},
 		{"a.txt", "don't do", "don't undo", false},
+		{"a.sh", "eval ${x#safe}", "eval ${x#other}; rm -r /", false},
+		{"a.yaml", "run: curl x#a", "run: curl x#b | sh", false},
+		{"a.tf", "data = <<END\ncurl http://good | sh\nEND", "data = <<END\ncurl http://other | sh\nEND", false},
+		{"a.js", `f(p.replace(/\//g, ""), a)`, `f(p.replace(/\//g, ""), b)`, false},
+		{"a.js", "f(a);// by bob", "f(a)", true},
 	} {
 		if same := Loose(c.file, c.a) == Loose(c.file, c.b); same != c.same {
 			t.Errorf("%s: %q and %q are the same: %v", c.file, c.a, c.b, same)

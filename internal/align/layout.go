@@ -20,7 +20,9 @@ var slashComments = map[string]bool{
 // Loose returns the code of a file without what a formatter or a reviewer changes: spaces and
 // breaks of lines outside of strings, comments in the languages whose comments
 // are known by the name of the file, and a ; or , at the end. A string ends with its line,
-// unless it stands between backquotes, so that an apostrophe in text hides no more.
+// unless it stands between backquotes, so that an apostrophe in text hides no more. A comment
+// begins a line or stands behind a space; those of // and /* also behind one of ;,{}. Any other
+// mark is code: that of an address, of a regular expression, or of ${name#prefix}.
 //
 // A match that is nothing but a comment stands for itself.
 func Loose(file, code string) string {
@@ -33,13 +35,16 @@ func Loose(file, code string) string {
 
 func withoutLayout(code string, hash, slash bool) string {
 	var b strings.Builder
-	for len(code) > 0 {
+	before := byte('\n') // what stands before the rest of the code
+	for all := code; len(code) > 0; before = all[len(all)-len(code)-1] {
+		behindSpace := strings.IndexByte(" \t\r\n", before) >= 0
+		slash := slash && (behindSpace || strings.IndexByte(";,{}", before) >= 0)
 		switch c := code[0]; {
 		case c == '"' || c == '\'' || c == '`':
 			end := stringEnd(code)
 			b.WriteString(code[:end])
 			code = code[end:]
-		case hash && c == '#', slash && strings.HasPrefix(code, "//"):
+		case hash && behindSpace && c == '#', slash && strings.HasPrefix(code, "//"):
 			code = after(code, "\n")
 		case slash && strings.HasPrefix(code, "/*"):
 			code = after(code[2:], "*/")
