@@ -24,10 +24,13 @@ var slashComments = map[string]bool{
 // begins a line or stands behind a space; those of // and /* also behind one of ;,{}. Any other
 // mark is code: that of an address, of a regular expression, or of ${name#prefix}.
 //
-// A match that is nothing but a comment stands for itself.
-func Loose(file, code string) string {
+// A match that is nothing but a comment stands for itself, as does one that begins in a
+// comment, given the column in which it does, from 1: a secret may stand there.
+func Loose(file, code string, column int) string {
 	ending := strings.ToLower(path.Ext(file))
-	if loose := withoutLayout(code, hashComments[ending], slashComments[ending]); loose != "" {
+	hash, slash := hashComments[ending], slashComments[ending]
+	inComment := column > 1 && column <= len(code) && !strings.HasSuffix(withoutLayout(code[:column-1]+"x", hash, slash), "x")
+	if loose := withoutLayout(code, hash, slash); loose != "" && !inComment {
 		return loose
 	}
 	return withoutLayout(code, false, false)

@@ -185,7 +185,7 @@ func renamedRules(had, has map[string]bool) map[string]string {
 func lastPart(rule string) string { return rule[strings.LastIndexByte(rule, '.')+1:] }
 
 // row is what both sides tell of a finding.
-func (a *alignment) row(f *redoubt.Finding, rule, code string) align.Row {
+func (a *alignment) row(f *redoubt.Finding, rule, code string, column int) align.Row {
 	r := align.Row{Path: f.Path, Rule: rule, Line: f.Line, Code: f.CodeHash, Loose: f.CodeHash}
 	a.d.start("group").str(rule)
 	if a.strict[rule] {
@@ -204,7 +204,7 @@ func (a *alignment) row(f *redoubt.Finding, rule, code string) align.Row {
 	case f.IssueType == redoubt.Secrets && f.PatternHash != redoubt.Digest{}:
 		r.Loose = f.PatternHash // the secret, on whatever line
 	case a.texts && code != "" && r.Code != redoubt.Digest{}:
-		r.Loose = a.d.start("loose").str(align.Loose(f.Path, code)).sum()
+		r.Loose = a.d.start("loose").str(align.Loose(f.Path, code, column)).sum()
 	}
 	if f.CodeHash != (redoubt.Digest{}) {
 		r.Edges = f.EdgeHash
@@ -253,7 +253,7 @@ func (a *alignment) stored(f *redoubt.Finding) (align.Row, error) {
 	if body.RuleMessage != nil {
 		message = *body.RuleMessage
 	}
-	r := a.row(f, cmp.Or(a.renamed[f.RuleName], f.RuleName), evidence.Code)
+	r := a.row(f, cmp.Or(a.renamed[f.RuleName], f.RuleName), evidence.Code, body.Location.Column)
 	a.named(&r, f, body.MatchBasedID)
 	r.ByCode = a.byCode(f)
 	a.place(&r, f, body.Location, message)
@@ -262,7 +262,7 @@ func (a *alignment) stored(f *redoubt.Finding) (align.Row, error) {
 
 // reported is a sighting.
 func (a *alignment) reported(s *Sighting) align.Row {
-	r := a.row(&s.Finding, s.Finding.RuleName, s.Result.Code)
+	r := a.row(&s.Finding, s.Finding.RuleName, s.Result.Code, s.Result.Location.Column)
 	a.named(&r, &s.Finding, s.Result.MatchBasedID)
 	r.Binds, r.ByCode = s.Result.Binds, a.owned(s.Finding.Identity)
 	a.place(&r, &s.Finding, wireLocation(s.Result), s.Result.Message)
