@@ -269,6 +269,21 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestManyFilesOfOneNameDeepDown holds that the depth of paths costs nothing beyond a limit.
+func TestManyFilesOfOneNameDeepDown(t *testing.T) {
+	const files = 65 // more pairs than are compared
+	for depth, want := range map[int]int{10: files, 1000: 0} {
+		var old, next []Row
+		for n := range files {
+			path := fmt.Sprintf("/f%d/%sa.js", n, strings.Repeat("d/", depth))
+			old, next = append(old, lines("x"+path, "f(a)")...), append(next, lines("y"+path, "f(a)")...)
+		}
+		if got := len(Rows(old, next, anywhere)); got != want {
+			t.Errorf("%d names deep: %d pairs, want %d", depth, got, want)
+		}
+	}
+}
+
 // at is a row whose code is not known, of a rule, in a line from a column on.
 func at(rule string, line, column int) Row {
 	return Row{Group: digest(rule), Rule: rule, Path: "a.js", Line: line, Column: column, EndLine: line, EndColumn: column + 5}
