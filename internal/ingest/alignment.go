@@ -203,6 +203,7 @@ func (a *alignment) row(f *redoubt.Finding, rule, code string, column int) align
 		r.Loose = a.d.start("package").str(f.Package).sum()
 	case f.IssueType == redoubt.Secrets && f.PatternHash != redoubt.Digest{}:
 		r.Loose = f.PatternHash // the secret, on whatever line
+	case strings.Contains(code, redoubt.Redacted): // what was taken out of it only the hash tells
 	case a.texts && code != "" && r.Code != redoubt.Digest{}:
 		r.Loose = a.d.start("loose").str(align.Loose(f.Path, code, column)).sum()
 	}
