@@ -110,6 +110,9 @@ type Location struct {
 	EndColumn int // exclusive
 }
 
+// Redacted stands where a secret was in the code or the message of a result.
+const Redacted = "[REDACTED]"
+
 // Result is one match that a scanner reports.
 type Result struct {
 	Item     string // where in the file, as results[17], for refusals

@@ -37,7 +37,7 @@ func (t tree) scan(withCode bool) (rows []Row, ids []int) {
 			r := Row{Group: digest(l.rule), Rule: l.rule, Path: path, Message: digest(l.rule), Line: n + 1, Column: 1 + len(l.text) - len(strings.TrimLeft(l.text, " ")), EndLine: n + 1}
 			r.EndColumn = 1 + len(l.text)
 			if withCode {
-				r.Code, r.Loose = digest(l.text), digest(Loose(path, l.text))
+				r.Code, r.Loose = digest(l.text), digest(Loose(path, l.text, 1))
 			}
 			rows, ids = append(rows, r), append(ids, l.id)
 		}
@@ -269,6 +269,21 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestManyFilesOfOneNameDeepDown holds that the depth of paths costs nothing beyond a limit.
+func TestManyFilesOfOneNameDeepDown(t *testing.T) {
+	const files = 65 // more pairs than are compared
+	for depth, want := range map[int]int{10: files, 1000: 0} {
+		var old, next []Row
+		for n := range files {
+			path := fmt.Sprintf("/f%d/%sa.js", n, strings.Repeat("d/", depth))
+			old, next = append(old, lines("x"+path, "f(a)")...), append(next, lines("y"+path, "f(a)")...)
+		}
+		if got := len(Rows(old, next, anywhere)); got != want {
+			t.Errorf("%d names deep: %d pairs, want %d", depth, got, want)
+		}
+	}
+}
+
 // at is a row whose code is not known, of a rule, in a line from a column on.
 func at(rule string, line, column int) Row {
 	return Row{Group: digest(rule), Rule: rule, Path: "a.js", Line: line, Column: column, EndLine: line, EndColumn: column + 5}
@@ -348,10 +363,29 @@ func TestLoose(t *testing.T) {
 		{"a.html", "<a href=#x>", "<a href=#y>", false},
 		{"a.js", "// fix me", "// later", false},
 		{"a.txt", "don't do", "don't undo", false},
+		{"a.sh", "eval ${x#safe}", "eval ${x#other}; rm -r /", false},
+		{"a.yaml", "run: curl x#a", "run: curl x#b | sh", false},
+		{"a.tf", "data = <<END\ncurl http://good | sh\nEND", "data = <<END\ncurl http://other | sh\nEND", false},
+		{"a.js", `f(p.replace(/\//g, ""), a)`, `f(p.replace(/\//g, ""), b)`, false},
+		{"a.js", "f(a);// by bob", "f(a)", true},
 	} {
-		if same := Loose(c.file, c.a) == Loose(c.file, c.b); same != c.same {
+		if same := Loose(c.file, c.a, 1) == Loose(c.file, c.b, 1); same != c.same {
 			t.Errorf("%s: %q and %q are the same: %v", c.file, c.a, c.b, same)
 		}
+	}
+}
+
+// TestLooseOfComments holds that a match in a comment behind code is told from another one.
+func TestLooseOfComments(t *testing.T) {
+	const a, b = "f() # key: one", "f() # key: two"
+	if Loose("a.py", a, 12) == Loose("a.py", b, 12) {
+		t.Error("two comments that are what matched are the same")
+	}
+	if Loose("a.py", a, 1) != Loose("a.py", b, 1) {
+		t.Error("two comments behind what matched differ")
+	}
+	if Loose("a.py", a, 40) != Loose("a.py", b, 0) {
+		t.Error("a column outside of the code tells something")
 	}
 }
 
@@ -361,7 +395,7 @@ func FuzzLoose(f *testing.F) {
 	f.Add("a.js", "/*")
 	f.Add("a.py", "#\x00\xff")
 	f.Fuzz(func(t *testing.T, file, code string) {
-		if loose := Loose(file, code); len(loose) > len(code) {
+		if loose := Loose(file, code, 5); len(loose) > len(code) {
 			t.Errorf("%q grows to %q", code, loose)
 		}
 	})

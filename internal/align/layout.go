@@ -20,12 +20,17 @@ var slashComments = map[string]bool{
 // Loose returns the code of a file without what a formatter or a reviewer changes: spaces and
 // breaks of lines outside of strings, comments in the languages whose comments
 // are known by the name of the file, and a ; or , at the end. A string ends with its line,
-// unless it stands between backquotes, so that an apostrophe in text hides no more.
+// unless it stands between backquotes, so that an apostrophe in text hides no more. A comment
+// begins a line or stands behind a space; those of // and /* also behind one of ;,{}. Any other
+// mark is code: that of an address, of a regular expression, or of ${name#prefix}.
 //
-// A match that is nothing but a comment stands for itself.
-func Loose(file, code string) string {
+// A match that is nothing but a comment stands for itself, as does one that begins in a
+// comment, given the column in which it does, from 1: a secret may stand there.
+func Loose(file, code string, column int) string {
 	ending := strings.ToLower(path.Ext(file))
-	if loose := withoutLayout(code, hashComments[ending], slashComments[ending]); loose != "" {
+	hash, slash := hashComments[ending], slashComments[ending]
+	inComment := column > 1 && column <= len(code) && !strings.HasSuffix(withoutLayout(code[:column-1]+"x", hash, slash), "x")
+	if loose := withoutLayout(code, hash, slash); loose != "" && !inComment {
 		return loose
 	}
 	return withoutLayout(code, false, false)
@@ -33,13 +38,16 @@ func Loose(file, code string) string {
 
 func withoutLayout(code string, hash, slash bool) string {
 	var b strings.Builder
-	for len(code) > 0 {
+	before := byte('\n') // what stands before the rest of the code
+	for all := code; len(code) > 0; before = all[len(all)-len(code)-1] {
+		behindSpace := strings.IndexByte(" \t\r\n", before) >= 0
+		slash := slash && (behindSpace || strings.IndexByte(";,{}", before) >= 0)
 		switch c := code[0]; {
 		case c == '"' || c == '\'' || c == '`':
 			end := stringEnd(code)
 			b.WriteString(code[:end])
 			code = code[end:]
-		case hash && c == '#', slash && strings.HasPrefix(code, "//"):
+		case hash && behindSpace && c == '#', slash && strings.HasPrefix(code, "//"):
 			code = after(code, "\n")
 		case slash && strings.HasPrefix(code, "/*"):
 			code = after(code[2:], "*/")

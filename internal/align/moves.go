@@ -12,6 +12,8 @@ const (
 	// maxSameName is how many pairs of files of one name are compared. Where there
 	// are more, the common end of their paths must be longer.
 	maxSameName = 1 << 12
+	// maxNames is how long a common end that is, in names.
+	maxNames = 32
 	// maxSameRow is in how many files a finding may stand to tell that a file goes
 	// on under another name.
 	maxSameRow = 64
@@ -155,7 +157,9 @@ func sameName(left, came []*gone, names int) (out []candidate) {
 	}
 	for _, b := range ends {
 		if len(b.left)*len(b.came) > maxSameName {
-			out = append(out, sameName(b.left, b.came, names+1)...)
+			if names < maxNames {
+				out = append(out, sameName(b.left, b.came, names+1)...)
+			}
 			continue
 		}
 		for _, l := range b.left {

@@ -271,7 +271,7 @@ func renamedRules(had, has map[string]bool) map[string]string {
 func lastPart(rule string) string { return rule[strings.LastIndexByte(rule, '.')+1:] }
 
 // row is what both sides tell of a finding.
-func (a *alignment) row(f *redoubt.Finding, rule, code string) align.Row {
+func (a *alignment) row(f *redoubt.Finding, rule, code string, column int) align.Row {
 	r := align.Row{Path: f.Path, Rule: rule, Line: f.Line, Code: f.CodeHash, Loose: f.CodeHash}
 	a.d.start("group").str(rule)
 	if a.strict[rule] {
@@ -289,8 +289,9 @@ func (a *alignment) row(f *redoubt.Finding, rule, code string) align.Row {
 		r.Loose = a.d.start("package").str(f.Package).sum()
 	case f.IssueType == redoubt.Secrets && f.PatternHash != redoubt.Digest{}:
 		r.Loose = f.PatternHash // the secret, on whatever line
+	case strings.Contains(code, redoubt.Redacted): // what was taken out of it only the hash tells
 	case a.texts && code != "" && r.Code != redoubt.Digest{}:
-		r.Loose = a.d.start("loose").str(align.Loose(f.Path, code)).sum()
+		r.Loose = a.d.start("loose").str(align.Loose(f.Path, code, column)).sum()
 	}
 	if f.CodeHash != (redoubt.Digest{}) {
 		r.Edges = f.EdgeHash
@@ -353,7 +354,7 @@ func (a *alignment) read(rows []*redoubt.Finding) ([]said, error) {
 
 // stored is a stored finding.
 func (a *alignment) stored(f *redoubt.Finding, is *said) align.Row {
-	r := a.row(f, cmp.Or(a.renamed[f.RuleName], f.RuleName), is.code)
+	r := a.row(f, cmp.Or(a.renamed[f.RuleName], f.RuleName), is.code, is.Location.Column)
 	a.named(&r, f, is.MatchBasedID)
 	r.ByCode = a.decided(f) || !a.scope.counted(f)
 	a.place(&r, f, is.Location, is.RuleMessage)
@@ -362,7 +363,7 @@ func (a *alignment) stored(f *redoubt.Finding, is *said) align.Row {
 
 // reported is a sighting.
 func (a *alignment) reported(s *Sighting) align.Row {
-	r := a.row(&s.Finding, s.Finding.RuleName, s.Result.Code)
+	r := a.row(&s.Finding, s.Finding.RuleName, s.Result.Code, s.Result.Location.Column)
 	a.named(&r, &s.Finding, s.Result.MatchBasedID)
 	r.Binds, r.ByCode = s.Result.Binds, a.owned(s.Finding.Identity)
 	a.place(&r, &s.Finding, wireLocation(s.Result), s.Result.Message)

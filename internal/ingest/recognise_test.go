@@ -243,3 +243,19 @@ func TestSecretOnAnEditedLine(t *testing.T) {
 		t.Errorf("another secret in its place: %+v", sum)
 	}
 }
+
+// A password in code is another one where only its keyed hash tells: nobody decided on it.
+func TestAnotherPasswordInCode(t *testing.T) {
+	password := func(path, key string) redoubt.Result {
+		return with(matched(path, 3, key), func(r *redoubt.Result) {
+			r.CodeHash, r.CodeKey, r.Code = "", redoubt.CodeDigest(key), `password = "`+redoubt.Redacted+`"`
+		})
+	}
+	for _, path := range []string{"app/a.py", "lib/app/a.py"} {
+		m := newMemory()
+		apply(t, m, full(password("app/a.py", "1")))
+		if sum := apply(t, m, full(password(path, "2"))); sum.New != 1 || sum.Closed != 1 {
+			t.Errorf("%s: %+v", path, sum)
+		}
+	}
+}

@@ -19,8 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// redacted stands where a secret was.
-const redacted = "[REDACTED]"
+const redacted = redoubt.Redacted
 
 // Below these lengths, in bytes, a text is too common to be taken out of
 // others: it would tear holes into words.

@@ -53,7 +53,7 @@ func (m *match) row(withCode bool) align.Row {
 		Line: m.Start.Line, Column: m.Start.Col, EndLine: m.End.Line, EndColumn: m.End.Col,
 	}
 	if withCode {
-		r.Code, r.Loose = digest(m.text()), digest(align.Loose(m.Path, m.Extra.Lines))
+		r.Code, r.Loose = digest(m.text()), digest(align.Loose(m.Path, m.Extra.Lines, m.Start.Col))
 		if lines := strings.Split(m.Extra.Lines, "\n"); len(lines) > 1 {
 			r.Edges = digest(lines[0] + "\n" + lines[len(lines)-1])
 		}
