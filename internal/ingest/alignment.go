@@ -39,6 +39,7 @@ type alignment struct {
 	d       digester
 	shared  map[redoubt.Identity]bool // that both sides have and that stand for the code
 	texts   bool                      // every sighting tells its code, not only a hash of it
+	silent  bool                      // something tells no code
 	strict  map[string]bool           // rules whose patterns count
 	binds   map[string]bool           // rules of which every result binds metavariables
 	renamed map[string]string         // rules that the report names otherwise
@@ -208,12 +209,14 @@ func (a *alignment) prepare(old []*redoubt.Finding, next []*Sighting) {
 	for _, s := range next {
 		f := &s.Finding
 		stands[f.Identity] = !s.blind && standsForCode(f)
+		a.silent = a.silent || f.CodeHash == redoubt.Digest{}
 		a.texts = a.texts && (s.Result.Code != "" || f.CodeHash == redoubt.Digest{} || f.IssueType != redoubt.SAST)
 		a.strict[f.RuleName] = f.PatternHash != (redoubt.Digest{}) && (!told[f.RuleName] || a.strict[f.RuleName]) && a.served[f.RuleName] != 0
 		a.binds[f.RuleName] = s.Result.Binds && (!told[f.RuleName] || a.binds[f.RuleName])
 		told[f.RuleName] = true
 	}
 	for _, f := range old {
+		a.silent = a.silent || f.CodeHash == redoubt.Digest{}
 		a.shared[f.Identity] = stands[f.Identity] && standsForCode(f)
 		running[f.RuleName] = true
 		if f.PatternHash == (redoubt.Digest{}) || f.RuleID != a.served[f.RuleName] {
@@ -308,9 +311,9 @@ func (a *alignment) named(r *align.Row, f *redoubt.Finding, matchBasedID string)
 	}
 }
 
-// place adds where a match stands, and what is said of it. What is muted is told apart,
-// for a report may leave it out.
-func (a *alignment) place(r *align.Row, f *redoubt.Finding, at redoubt.WireLocation, message string) {
+// place adds where a match stands, what is said of it and, where all tell their code, the match itself.
+// What is muted is told apart, for a report may leave it out.
+func (a *alignment) place(r *align.Row, f *redoubt.Finding, at redoubt.WireLocation, message, code string) {
 	r.Column, r.EndLine, r.EndColumn = at.Column, at.EndLine, at.EndColumn
 	if a.strict[r.Rule] && a.binds[r.Rule] { // the group knows what matched: how long it is, is layout
 		r.EndLine, r.EndColumn = r.Line, r.Column+1
@@ -320,7 +323,18 @@ func (a *alignment) place(r *align.Row, f *redoubt.Finding, at redoubt.WireLocat
 	}
 	message = strings.ReplaceAll(message, path.Base(at.FilePath), "")
 	a.d.start("message").str(normalCode(numbers.ReplaceAllString(message, "0"))).flag(f.State == redoubt.Muted)
+	if a.texts && !a.silent {
+		a.d.str(matchText(code, at))
+	}
 	r.Message = a.d.sum()
+}
+
+// matchText cuts a match of one line out of its line; the code itself where that is not the line.
+func matchText(code string, at redoubt.WireLocation) string {
+	if at.Line != at.EndLine || at.Column < 1 || at.EndColumn < at.Column || at.EndColumn-1 > len(code) {
+		return code
+	}
+	return code[at.Column-1 : at.EndColumn-1]
 }
 
 // said is what the alignment asks of the body of a finding, and its code.
@@ -357,7 +371,7 @@ func (a *alignment) stored(f *redoubt.Finding, is *said) align.Row {
 	r := a.row(f, cmp.Or(a.renamed[f.RuleName], f.RuleName), is.code, is.Location.Column)
 	a.named(&r, f, is.MatchBasedID)
 	r.ByCode = a.decided(f) || !a.scope.counted(f)
-	a.place(&r, f, is.Location, is.RuleMessage)
+	a.place(&r, f, is.Location, is.RuleMessage, is.code)
 	return r
 }
 
@@ -366,7 +380,7 @@ func (a *alignment) reported(s *Sighting) align.Row {
 	r := a.row(&s.Finding, s.Finding.RuleName, s.Result.Code, s.Result.Location.Column)
 	a.named(&r, &s.Finding, s.Result.MatchBasedID)
 	r.Binds, r.ByCode = s.Result.Binds, a.owned(s.Finding.Identity)
-	a.place(&r, &s.Finding, wireLocation(s.Result), s.Result.Message)
+	a.place(&r, &s.Finding, wireLocation(s.Result), s.Result.Message, s.Result.Code)
 	return r
 }
 

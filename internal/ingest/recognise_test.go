@@ -259,3 +259,23 @@ func TestAnotherPasswordInCode(t *testing.T) {
 		}
 	}
 }
+
+// What matched is the same in another statement, and other code of the same length is not, though the
+// rule binds metavariables.
+func TestAnEditAroundAMatch(t *testing.T) {
+	at := func(line string) redoubt.Result {
+		r := result(eqeq, "a.js", 3, line)
+		r.Binds = true
+		r.Location.EndLine, r.Location.Column = 3, strings.Index(line, "eval")+1
+		r.Location.EndColumn = r.Location.Column + len("eval(a)")
+		return r
+	}
+	for line, want := range map[string]int{"return eval(a)": 0, "const b = eval(a)": 0, "const a = eval(b)": 1} {
+		m := newMemory()
+		apply(t, m, full(at("const a = eval(a)")))
+		m.tick(1e9)
+		if sum := apply(t, m, full(at(line))); sum.New != want {
+			t.Errorf("%s: %d new, want %d", line, sum.New, want)
+		}
+	}
+}

@@ -202,13 +202,12 @@ func (n *told) goesNowhereElse() {
 
 // mayMove reports whether a file may go on as another.
 func (n *told) mayMove(from, to string) bool {
-	rows, common, kinds := 0, 0, map[what]bool{}
+	rows, kinds := 0, map[string]bool{}
 	for id, f := range n.before {
 		if live(f.State) && f.Path == from {
 			rows++
 			if s := n.is[id]; s != nil && s.Finding.Path == to {
-				common++
-				kinds[whatOf(&s.Finding)] = true
+				kinds[fmt.Sprint(s.Finding.RuleName, whatOf(&s.Finding))] = true
 			}
 		}
 	}

@@ -53,6 +53,9 @@ func (m *match) row(withCode bool) align.Row {
 		Line: m.Start.Line, Column: m.Start.Col, EndLine: m.End.Line, EndColumn: m.End.Col,
 	}
 	if withCode {
+		if line, end := m.Extra.Lines, m.End.Col-1; m.Start.Line == m.End.Line && m.Start.Col > 0 && m.Start.Col <= m.End.Col && end <= len(line) {
+			r.Message = digest(numbers.ReplaceAllString(m.Extra.Message, "0") + "\x00" + line[m.Start.Col-1:end])
+		}
 		r.Code, r.Loose = digest(m.text()), digest(align.Loose(m.Path, m.Extra.Lines, m.Start.Col))
 		if lines := strings.Split(m.Extra.Lines, "\n"); len(lines) > 1 {
 			r.Edges = digest(lines[0] + "\n" + lines[len(lines)-1])
