@@ -105,7 +105,7 @@ func (w *trialWorld) try(checkout, ref string, paths ...string) string {
 // moved, and came back beside its new place.
 func TestATrialIsJudgedAsTheGateWould(t *testing.T) {
 	w := newTrialWorld(t)
-	w.scan("main", "a.js", "c.js")
+	w.scan("main", "a/app/x.js", "c/app/y.js")
 	err := w.store.Update(t.Context(), w.deployment.ID, redoubt.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.FindingsByID(ctx, []int64{1})
 		return errors.Join(err, tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: list[0].LineageID, At: tx.Now(), After: redoubt.Triage{State: redoubt.TriageIgnored}}}))
@@ -113,8 +113,8 @@ func TestATrialIsJudgedAsTheGateWould(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.scan("dev", "a.js", "c.js")
-	w.scan("dev", "b.js", "c.js")
+	w.scan("dev", "a/app/x.js", "c/app/y.js")
+	w.scan("dev", "b/app/x.js", "c/app/y.js")
 	checkout := filepath.Join(w.dir, "checkout")
 	for _, args := range [][]string{{"init", "-q", "-b", "dev", checkout}, {"init", "-q", "-b", "fresh", checkout + "-fresh"}} {
 		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
@@ -126,14 +126,14 @@ func TestATrialIsJudgedAsTheGateWould(t *testing.T) {
 		paths               []string
 		want                string
 	}{
-		{"as main", checkout, "", []string{"a.js", "c.js"}, "eval a.js:3 block ignored - eval c.js:3 block known - Rules: 1. Findings: 2, of them new: 0"},
-		{"moved", checkout, "", []string{"b.js", "c.js"}, "eval b.js:3 block ignored - eval c.js:3 block known -"},
-		{"a copy", checkout, "", []string{"a.js", "b.js", "c.js"}, "eval a.js:3 block ignored - eval b.js:3 block new fails eval c.js:3 block known -"},
-		{"a copy, on another branch", checkout + "-fresh", "", []string{"a.js", "b.js", "c.js"}, "eval a.js:3 block ignored - eval b.js:3 block new fails eval c.js:3 block known -"},
-		{"moved on this branch only", checkout, "", []string{"b.js", "d.js"}, "eval b.js:3 block ignored - eval d.js:3 block known -"},
-		{"elsewhere it is new", checkout + "-fresh", "", []string{"b.js", "d.js"}, "eval b.js:3 block ignored - eval d.js:3 block new fails"},
-		{"by the branch that is named", checkout + "-fresh", "dev", []string{"b.js", "d.js"}, "eval d.js:3 block known -"},
-		{"of no branch", w.dir, "", []string{"b.js", "d.js"}, "eval d.js:3 block new fails"},
+		{"as main", checkout, "", []string{"a/app/x.js", "c/app/y.js"}, "eval a/app/x.js:3 block ignored - eval c/app/y.js:3 block known - Rules: 1. Findings: 2, of them new: 0"},
+		{"moved", checkout, "", []string{"b/app/x.js", "c/app/y.js"}, "eval b/app/x.js:3 block ignored - eval c/app/y.js:3 block known -"},
+		{"a copy", checkout, "", []string{"a/app/x.js", "b/app/x.js", "c/app/y.js"}, "eval a/app/x.js:3 block ignored - eval b/app/x.js:3 block new fails eval c/app/y.js:3 block known -"},
+		{"a copy, on another branch", checkout + "-fresh", "", []string{"a/app/x.js", "b/app/x.js", "c/app/y.js"}, "eval a/app/x.js:3 block ignored - eval b/app/x.js:3 block new fails eval c/app/y.js:3 block known -"},
+		{"moved on this branch only", checkout, "", []string{"b/app/x.js", "d/app/y.js"}, "eval b/app/x.js:3 block ignored - eval d/app/y.js:3 block known -"},
+		{"elsewhere it is new", checkout + "-fresh", "", []string{"b/app/x.js", "d/app/y.js"}, "eval b/app/x.js:3 block ignored - eval d/app/y.js:3 block new fails"},
+		{"by the branch that is named", checkout + "-fresh", "dev", []string{"b/app/x.js", "d/app/y.js"}, "eval d/app/y.js:3 block known -"},
+		{"of no branch", w.dir, "", []string{"b/app/x.js", "d/app/y.js"}, "eval d/app/y.js:3 block new fails"},
 	} {
 		if got := w.try(c.checkout, c.ref, c.paths...); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q is not in\n%s", c.name, c.want, got)
