@@ -188,7 +188,8 @@ func (n *told) goesNowhereElse() {
 		was, there := n.before[id]
 		if f := &s.Finding; there && live(was.State) {
 			byLineage := n.links == nil || n.links[f.Identity] == was.LineageID // as it was followed on another ref
-			edited := f.EdgeHash != redoubt.Digest{} && (f.EdgeHash == was.EdgeHash || byLineage)
+			long := f.EdgeHash != redoubt.Digest{} || was.EdgeHash != redoubt.Digest{} // one of the two may not tell
+			edited := long && (f.EdgeHash == was.EdgeHash || byLineage)
 			told := f.CodeHash != redoubt.Digest{} && was.CodeHash != redoubt.Digest{}
 			if lastPart(f.RuleName) != lastPart(was.RuleName) || told && f.CodeHash != was.CodeHash && !edited {
 				n.t.Fatalf("%d: %+v goes on as %+v", id, was.Finding, *f)
