@@ -187,7 +187,7 @@ func (n *told) goesNowhereElse() {
 	for id, s := range n.is {
 		was, there := n.before[id]
 		if f := &s.Finding; there && live(was.State) {
-			byLineage := n.links == nil || n.links[f.Identity] == was.LineageID // as it was followed on another ref
+			byLineage := n.links == nil || n.links[f.Identity] == was.LineageID        // as it was followed on another ref
 			long := f.EdgeHash != redoubt.Digest{} || was.EdgeHash != redoubt.Digest{} // one of the two may not tell
 			edited := long && (f.EdgeHash == was.EdgeHash || byLineage)
 			told := f.CodeHash != redoubt.Digest{} && was.CodeHash != redoubt.Digest{}
