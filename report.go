@@ -95,7 +95,7 @@ type PartialFile struct {
 // Span is a range of lines, both ends included.
 type Span struct{ First, Last int }
 
-// WholeFile is the span of a file of which the report does not tell which lines were parsed.
+// WholeFile is the span of a file if the report does not say which lines were parsed.
 var WholeFile = Span{0, math.MaxInt32}
 
 // Holds reports whether the line is one of the span.

@@ -31,8 +31,8 @@ type Row struct {
 	// Binds says that the rule has metavariables, so that its match may change
 	// without becoming another finding.
 	Binds bool
-	// ByCode says that the row pairs by its code alone, not by what stands around it: an
-	// old one that the last scan did not see, or a new one that is known elsewhere.
+	// ByCode means that the row pairs by its code only, not by its order: the last scan did
+	// not report the old row, or the new row is known elsewhere.
 	ByCode bool
 }
 
@@ -69,7 +69,7 @@ func (r *Row) strong() strong { return strong{r.weak(), r.Column, r.EndLine - r.
 // code in a file, then the order of what has no code, or has changed. It takes
 // O(n log n) time but for the limits on files of equal names (see moves).
 //
-// Alone says of a path that only one side has whether its file is gone, or new.
+// For a path that only one side has, alone reports whether the file is gone or new.
 func Rows(old, next []Row, alone func(path string) bool) []Pair {
 	a := aligner{old: old, next: next, alone: alone, paired: [2][]bool{make([]bool, len(old)), make([]bool, len(next))}}
 	moved := a.moves()
@@ -142,8 +142,8 @@ func (a *aligner) pairEqual(f *file, code func(*Row) Digest) {
 	}
 }
 
-// pairEdges pairs what is left of matches of several lines with the same first and last line,
-// where both sides have as many: it was edited within.
+// pairEdges pairs the remaining matches of several lines that have equal first and last
+// lines, if both sides have the same number. Lines between these were edited.
 func (a *aligner) pairEdges(f *file) {
 	for _, k := range a.equal(f, func(r *Row) Digest { return r.Edges }) {
 		if len(k.old) == len(k.next) {
@@ -154,7 +154,7 @@ func (a *aligner) pairEdges(f *file) {
 	}
 }
 
-// equal are the rows that are left of a file by their group and a digest that both sides have.
+// equal returns the remaining rows of a file by group and digest, if both sides may have them.
 func (a *aligner) equal(f *file, of func(*Row) Digest) map[[2]Digest]*file {
 	kinds := map[[2]Digest]*file{}
 	for _, i := range f.old {

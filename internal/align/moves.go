@@ -26,7 +26,8 @@ type evidence struct {
 	loose Digest
 }
 
-// gone is a file of one side alone, with its rows by what they are, and the first line of each.
+// gone is a file that only one side has, with the number of rows by evidence, and the first
+// line of each.
 type gone struct {
 	path  string
 	total int
@@ -34,8 +35,8 @@ type gone struct {
 	first map[evidence]int
 }
 
-// single reports whether all rows begin in one line: several rules that match there are about one piece
-// of code.
+// single reports whether all rows are on one line. Several rules that match one line count
+// as one finding.
 func (g *gone) single() bool {
 	lines := map[int]bool{}
 	for e, line := range g.first {
@@ -47,8 +48,7 @@ func (g *gone) single() bool {
 	return true
 }
 
-// common counts the rows that two files have in common, and the lines in which those stand that
-// differ from each other.
+// common counts the rows that two files have in common, and the lines of the different ones.
 func (g *gone) common(o *gone) (rows, kinds int) {
 	if len(o.rows) < len(g.rows) {
 		g, o = o, g

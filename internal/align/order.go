@@ -8,11 +8,10 @@ import (
 // anchors. It bounds the time for files that are made to need more.
 const maxDepth = 16
 
-// pairByOrder pairs what is left of a file by what stands around it: what is the only
-// one of its kind on both sides, and in the same order, is an anchor, and between
-// two anchors the same holds again. What is left then pairs in order where both sides have
-// as many of a kind. It is for groups of which some code is not known, and for
-// those whose matches may change.
+// pairByOrder pairs the remaining rows of a file by their order. An anchor is a row of a
+// kind that both sides have once, in the same order; the search is repeated between
+// anchors. Then rows of equal kind pair in order, if both sides have the same number. This
+// is for groups with unknown code, and for those that bind metavariables.
 func (a *aligner) pairByOrder(f *file) {
 	by, told := map[Digest]bool{}, [2]map[Digest]bool{{}, {}}
 	mark := func(side int, r *Row) {
@@ -43,9 +42,9 @@ func (a *aligner) pairByOrder(f *file) {
 	a.equalCounts(old, next)
 }
 
-// unclear are the kinds of a file of which no number and no order tells anything: those of a
-// new row that is known elsewhere, or that goes on from one that the last scan did not see, and
-// those of which a side tells the code of some rows that are left and not of others.
+// unclear returns the kinds that must not pair by order, because the number of their rows is
+// not comparable: a new row is known elsewhere or pairs with one that the last scan did not
+// report, or one side has the code of only some of the remaining rows.
 func (a *aligner) unclear(f *file) map[weak]bool {
 	unclear := map[weak]bool{}
 	for side, list := range [][]int{f.old, f.next} {

@@ -19,48 +19,48 @@ type pair struct {
 	sighting *Sighting
 }
 
-// alignment is the question which live findings of a source a report tells again.
+// alignment compares the live findings of a source with the results of a report.
 type alignment struct {
 	scope Scope
-	// bodies are those of the findings that are not clear, by their ids.
+	// bodies are the bodies of the findings in rows, by id. See loads.
 	bodies map[int64]redoubt.FindingWrite
-	// served are the rules that the scan ran, by name, where their text is known.
+	// served has the ids of the rules that ran and whose text is known, by name.
 	served map[string]int64
-	// decided says of a stored finding that only its code can tell that it is told again,
-	// owned of the identity of a sighting that it is of a lineage already.
+	// decided reports whether a stored finding may pair by its code only; owned, whether
+	// a lineage already has the identity of a result.
 	decided func(*redoubt.Finding) bool
 	owned   func(redoubt.Identity) bool
 
-	clear     []pair // by what they are alone
+	clear     []pair // paired without their bodies
 	rows      []*redoubt.Finding
-	sightings []*Sighting     // these two are the rest
-	stays     map[string]bool // of each path with sightings: whether it has findings too
+	sightings []*Sighting     // rows and sightings are what clear leaves
+	stays     map[string]bool // each path with results; true if it also has findings
 
 	d       digester
-	shared  map[redoubt.Identity]bool // that both sides have and that stand for the code
-	texts   bool                      // every sighting tells its code, not only a hash of it
-	silent  bool                      // something tells no code
-	strict  map[string]bool           // rules whose patterns count
+	shared  map[redoubt.Identity]bool // both sides have them, and standsForCode holds
+	texts   bool                      // all code is known as text, not only as a hash
+	silent  bool                      // the code of a finding or result is not known
+	strict  map[string]bool           // rules whose group includes the pattern
 	binds   map[string]bool           // rules of which every result binds metavariables
-	renamed map[string]string         // rules that the report names otherwise
+	renamed map[string]string         // old names of rules, to new ones
 }
 
-// likeness is what a finding and a sighting have in common that may be one without a look at
-// the body: all that was said in a file that is told as before, else the code.
+// likeness is what a finding and a result must have in common to pair without the body: the
+// whole content in an unchanged file, else the code.
 type likeness struct {
 	path          string
 	content, code redoubt.Digest // one of the two
 }
 
-// alike are those of one likeness.
+// alike are the findings and results of one likeness.
 type alike struct {
 	rows      []*redoubt.Finding
 	sightings []*Sighting
 	next      int // of the rows to pair
 }
 
-// newAlignment pairs what is clear without a look at bodies: all in files of which the report
-// tells what is stored, and in others what has a code of its own on both sides.
+// newAlignment pairs what it can without bodies: everything in unchanged files, and in
+// changed ones code that is unique on both sides. This saves most reads of an import.
 func newAlignment(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) Links, scope Scope) *alignment {
 	a := &alignment{scope: scope, stays: map[string]bool{}}
 	changed := changedFiles(rows, sightings, links, scope)
@@ -104,8 +104,8 @@ func newAlignment(rows []*redoubt.Finding, sightings []*Sighting, links func(*Si
 	return a
 }
 
-// clear reports whether a finding and a sighting with the same code are the only ones of it in
-// their file, and by all that is known of them the same.
+// clear reports whether one finding and one result have this code in their file, and
+// nothing else distinguishes them.
 func (s Scope) clear(both *alike) bool {
 	if len(both.rows) != 1 || len(both.sightings) != 1 {
 		return false
@@ -114,8 +114,8 @@ func (s Scope) clear(both *alike) bool {
 	return f.CodeHash != redoubt.Digest{} && f.RuleName == is.RuleName && f.PatternHash == is.PatternHash && f.Identity.Kind == is.Identity.Kind && s.counted(f)
 }
 
-// changedFiles are those of which the report tells anything else than what is stored,
-// and those with a finding whose code is not known and that the scan does not count.
+// changedFiles returns the files whose stored contents differ from the reported ones, and
+// those with a finding without code that step 3 of the alignment must not use.
 func changedFiles(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) Links, scope Scope) map[string]bool {
 	type content struct {
 		path string
@@ -139,7 +139,7 @@ func changedFiles(rows []*redoubt.Finding, sightings []*Sighting, links func(*Si
 	return changed
 }
 
-// loads are the ids of the findings of the rest that the rest of the report may tell again.
+// loads returns the ids of the findings in rows that may pair, so that their bodies are needed.
 func (a *alignment) loads() (ids []int64) {
 	comes, has := false, map[string]bool{}
 	for _, s := range a.sightings {
@@ -154,14 +154,14 @@ func (a *alignment) loads() (ids []int64) {
 	return ids
 }
 
-// told reports whether the report tells anything of a path.
+// told reports whether the report has results in a file.
 func (a *alignment) told(path string) bool {
 	_, told := a.stays[path]
 	return told
 }
 
-// alone reports whether a path that one side of the rest alone has is gone, or new. Files
-// move by full scans only.
+// alone reports whether a file that only one side has is gone or new. Only full scans know
+// that a file is gone.
 func (a *alignment) alone(path string) bool {
 	switch {
 	case !a.scope.Full || a.scope.Failed:
@@ -172,8 +172,8 @@ func (a *alignment) alone(path string) bool {
 	return a.scope.isGone(path)
 }
 
-// pairs answers it: by what is clear, and by package align. It fails where what is stored of
-// a finding cannot be read.
+// pairs returns the pairs of newAlignment and those of package align. It fails if a stored
+// body cannot be read.
 func (a *alignment) pairs() ([]pair, error) {
 	loads := map[int64]bool{}
 	for _, id := range a.loads() {
@@ -201,7 +201,7 @@ func (a *alignment) pairs() ([]pair, error) {
 	return a.clear, nil
 }
 
-// prepare finds out by what the two sides can be compared.
+// prepare decides which properties of the two sides are compared.
 func (a *alignment) prepare(old []*redoubt.Finding, next []*Sighting) {
 	stands := map[redoubt.Identity]bool{}
 	told, running := map[string]bool{}, map[string]bool{}
@@ -226,8 +226,8 @@ func (a *alignment) prepare(old []*redoubt.Finding, next []*Sighting) {
 	a.renamed = renamedRules(running, told)
 }
 
-// standsForCode reports whether a finding's identity says what it is, wherever it stands in
-// its file: that of a secret, a dependency, or another fingerprint of a scanner's.
+// standsForCode reports whether a finding's identity does not depend on its place in the
+// file: the identity of a secret, a dependency, or a scanner's own fingerprint.
 func standsForCode(f *redoubt.Finding) bool {
 	switch f.Identity.Kind {
 	case redoubt.IdentityOwn:
@@ -238,9 +238,8 @@ func standsForCode(f *redoubt.Finding) bool {
 	return true
 }
 
-// renamedRules are rules that only the stored side has, by the name of the one rule
-// that only the report has and that is the same but for the folder that it was loaded from,
-// which Semgrep puts before the name.
+// renamedRules maps rules that only the stored side has to rules that only the report has,
+// if they differ only by the folder that Semgrep puts before the name.
 func renamedRules(had, has map[string]bool) map[string]string {
 	type both struct{ old, next []string }
 	names := map[string]*both{}
@@ -273,7 +272,7 @@ func renamedRules(had, has map[string]bool) map[string]string {
 // lastPart is the name of a rule without the folders that it was loaded from.
 func lastPart(rule string) string { return rule[strings.LastIndexByte(rule, '.')+1:] }
 
-// row is what both sides tell of a finding.
+// row has what is known of both findings and results.
 func (a *alignment) row(f *redoubt.Finding, rule, code string, column int) align.Row {
 	r := align.Row{Path: f.Path, Rule: rule, Line: f.Line, Code: f.CodeHash, Loose: f.CodeHash}
 	a.d.start("group").str(rule)
@@ -292,7 +291,7 @@ func (a *alignment) row(f *redoubt.Finding, rule, code string, column int) align
 		r.Loose = a.d.start("package").str(f.Package).sum()
 	case f.IssueType == redoubt.Secrets && f.PatternHash != redoubt.Digest{}:
 		r.Loose = f.PatternHash // the secret, on whatever line
-	case strings.Contains(code, redoubt.Redacted): // what was taken out of it only the hash tells
+	case strings.Contains(code, redoubt.Redacted): // only the hash distinguishes what was taken out
 	case a.texts && code != "" && r.Code != redoubt.Digest{}:
 		r.Loose = a.d.start("loose").str(align.Loose(f.Path, code, column)).sum()
 	}
@@ -304,21 +303,21 @@ func (a *alignment) row(f *redoubt.Finding, rule, code string, column int) align
 
 var numbers = regexp.MustCompile(`[0-9]+`)
 
-// named adds the scanner's own id of a match, to which its code belongs.
+// named adds the scanner's own id of a match, together with its code.
 func (a *alignment) named(r *align.Row, f *redoubt.Finding, matchBasedID string) {
 	if detailLevel(f) == 2 {
 		r.Exact = a.d.start("match").str(redoubt.FormulaGroup(matchBasedID)).digest(f.CodeHash).sum()
 	}
 }
 
-// place adds where a match stands, what is said of it and, where all tell their code, the match itself.
-// What is muted is told apart, for a report may leave it out.
+// place adds the place of a match, its message and, if all code is known, the matched text.
+// Muted matches differ from others, because a report may leave them out.
 func (a *alignment) place(r *align.Row, f *redoubt.Finding, at redoubt.WireLocation, message, code string) {
 	r.Column, r.EndLine, r.EndColumn = at.Column, at.EndLine, at.EndColumn
-	if a.strict[r.Rule] && a.binds[r.Rule] { // the group knows what matched: how long it is, is layout
+	if a.strict[r.Rule] && a.binds[r.Rule] { // the group includes the matched code, so a difference in length is layout
 		r.EndLine, r.EndColumn = r.Line, r.Column+1
 	}
-	if f.IssueType == redoubt.Secrets { // what is redacted is said otherwise
+	if f.IssueType == redoubt.Secrets { // a redacted report has other messages
 		message = ""
 	}
 	message = strings.ReplaceAll(message, path.Base(at.FilePath), "")
@@ -329,7 +328,7 @@ func (a *alignment) place(r *align.Row, f *redoubt.Finding, at redoubt.WireLocat
 	r.Message = a.d.sum()
 }
 
-// matchText cuts a match of one line out of its line; the code itself where that is not the line.
+// matchText cuts a one-line match out of its line. If code is not that line, it is returned whole.
 func matchText(code string, at redoubt.WireLocation) string {
 	if at.Line != at.EndLine || at.Column < 1 || at.EndColumn < at.Column || at.EndColumn-1 > len(code) {
 		return code
@@ -337,7 +336,7 @@ func matchText(code string, at redoubt.WireLocation) string {
 	return code[at.Column-1 : at.EndColumn-1]
 }
 
-// said is what the alignment asks of the body of a finding, and its code.
+// said is what the alignment needs of a finding's body and evidence.
 type said struct { // of redoubt.Body
 	Location     redoubt.WireLocation `json:"location"`
 	MatchBasedID string               `json:"match_based_id"`
@@ -345,8 +344,8 @@ type said struct { // of redoubt.Body
 	code         string
 }
 
-// read reads the bodies of findings. Where one of them has only a hash of its code, texts tell
-// nothing.
+// read decodes the bodies of findings. It clears texts if the code of one is known only as a
+// hash.
 func (a *alignment) read(rows []*redoubt.Finding) ([]said, error) {
 	out := make([]said, len(rows))
 	for i, f := range rows {
@@ -366,7 +365,7 @@ func (a *alignment) read(rows []*redoubt.Finding) ([]said, error) {
 	return out, nil
 }
 
-// stored is a stored finding.
+// stored returns the row of a stored finding.
 func (a *alignment) stored(f *redoubt.Finding, is *said) align.Row {
 	r := a.row(f, cmp.Or(a.renamed[f.RuleName], f.RuleName), is.code, is.Location.Column)
 	a.named(&r, f, is.MatchBasedID)
@@ -375,7 +374,7 @@ func (a *alignment) stored(f *redoubt.Finding, is *said) align.Row {
 	return r
 }
 
-// reported is a sighting.
+// reported returns the row of a result.
 func (a *alignment) reported(s *Sighting) align.Row {
 	r := a.row(&s.Finding, s.Finding.RuleName, s.Result.Code, s.Result.Location.Column)
 	a.named(&r, &s.Finding, s.Result.MatchBasedID)
@@ -384,7 +383,7 @@ func (a *alignment) reported(s *Sighting) align.Row {
 	return r
 }
 
-// liveRows are the findings that a report may tell again.
+// liveRows returns the findings that are neither fixed nor removed.
 func liveRows(findings []redoubt.Finding) (rows []*redoubt.Finding) {
 	for i := range findings {
 		if live(findings[i].State) {

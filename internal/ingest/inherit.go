@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
@@ -14,17 +15,12 @@ func bodiesOf(ctx context.Context, s Store, ids []int64) (map[int64]redoubt.Find
 	return s.FindingBodies(ctx, ids)
 }
 
-// inheritBlind gives what tells nothing of its code, in the first full scan of a ref, the
-// identities of the findings of the primary branch that it continues: nothing else
-// joins lineages of which no code is known. It is the alignment within each file.
+// inheritBlind gives results without code the identities of the primary branch's findings
+// that they pair with, file by file, in the first full scan of a ref. Without it, a branch
+// would have none of the decisions, because results without code share no identity.
 func (u *Upload) inheritBlind(ctx context.Context, s Store, project redoubt.Project, sightings []Sighting) (err error) {
-	var blind []*Sighting
-	for i := range sightings {
-		if sightings[i].blind {
-			blind = append(blind, &sightings[i])
-		}
-	}
-	if len(blind) == 0 || !u.Full || u.Ref == project.Primary() {
+	blind := slices.ContainsFunc(sightings, func(s Sighting) bool { return s.blind })
+	if !blind || !u.Full || u.Ref == project.Primary() {
 		return nil
 	}
 	if u.rows, err = u.stored(ctx, s, project.ID); err != nil || len(u.rows) > 0 {

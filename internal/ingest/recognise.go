@@ -9,9 +9,8 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// aligned pairs the live findings with the sightings that they are now. A diff scan does
-// not tell what is gone: there no file moves, and no decision goes from or to what tells
-// nothing of its code.
+// aligned pairs live findings with results. A diff scan does not list what is gone, so it
+// moves no file, and it transfers no decision to or from results without code.
 func (p *planner) aligned(rows []*redoubt.Finding, sightings []*Sighting) []pair {
 	decided := func(row *redoubt.Finding) bool {
 		return !p.Scope.Full && triageWeight(p.lineages.lineages[row.LineageID].Triage) > 0
@@ -39,8 +38,8 @@ func servedRules(ids map[*redoubt.Rule]int64) map[string]int64 {
 	return out
 }
 
-// recognise pairs what no live finding continues with a finding that is closed, or is
-// known by another name of its lineage: what came back, or came and went on another ref.
+// recognise pairs the remaining results with closed findings of the same identity, and with
+// findings whose lineage has the identity: they returned, or were followed on another ref.
 func (p *planner) recognise(rows []redoubt.Finding, seen map[int64]bool, unseen []*Sighting) (known []pair) {
 	absent := map[int64][]*redoubt.Finding{}
 	for i := range rows {
@@ -91,8 +90,8 @@ func closer(row, best *redoubt.Finding, path string) bool {
 	return row.Path == path && best.Path != path
 }
 
-// freshIdentity is one that nothing had before: of a finding that tells nothing of its
-// code, or whose own name another one has.
+// freshIdentity makes an identity that no finding has: for a result without code, or one
+// whose identity belongs to another finding.
 func (p *planner) freshIdentity(kind redoubt.IdentityKind) redoubt.Identity {
 	var d digester
 	p.fresh++
@@ -111,8 +110,8 @@ func detailLevel(f *redoubt.Finding) int {
 	return 1
 }
 
-// otherRule reports whether a row and what becomes of it differ by the rule: by its
-// name, or by its text, which is in the scanner's own ids alone.
+// otherRule reports whether the rule of a finding changed: its name, or its text, which
+// only the scanner's own ids include.
 func otherRule(row, f *redoubt.Finding) bool {
 	if detailLevel(f) != detailLevel(row) {
 		return false

@@ -279,3 +279,31 @@ func TestAnEditAroundAMatch(t *testing.T) {
 		}
 	}
 }
+
+// A fingerprint of the tool, as CodeQL's primaryLocationLineHash, counts as code: findings keep their ids when
+// lines shift, and when their file gets another name.
+func TestAFingerprintCountsAsCode(t *testing.T) {
+	at := func(path string, line int, fingerprints ...string) (out []redoubt.Result) {
+		for i, f := range fingerprints {
+			r := result(eqeq, path, line+i, "")
+			r.Fingerprint = f
+			out = append(out, r)
+		}
+		return out
+	}
+	m := newMemory()
+	apply(t, m, full(at("a.js", 1, "x:1", "y:1", "z:1")...))
+	for _, step := range []struct {
+		results []redoubt.Result
+		added   int
+	}{
+		{at("a.js", 5, "x:1", "y:1", "z:1"), 0},
+		{at("a.js", 5, "new:1", "x:1", "y:1", "z:1"), 1},
+		{at("z.js", 5, "new:1", "x:1", "y:1", "z:1"), 0},
+	} {
+		m.tick(1e9)
+		if sum := apply(t, m, full(step.results...)); sum.New != step.added || sum.Closed != 0 {
+			t.Errorf("%s: %d new, %d closed, want %d and 0", step.results[0].Path, sum.New, sum.Closed, step.added)
+		}
+	}
+}

@@ -84,7 +84,7 @@ type Judge struct {
 	primary   string            // the project's primary branch
 	first     bool              // the scan is the first full one of the primary branch
 	before    []redoubt.Finding // what the primary branch had unresolved
-	unseen    []redoubt.Finding // what it has fixed though it may be there: see unseenBefore
+	unseen    map[seenAt]bool   // what it has fixed though it may be there: see unseenBefore
 	sightings []Sighting        // of blocking rules
 	others    []Sighting        // of a preview: what no policy would fail a build on
 	advised   bool              // a rule of the advisories blocks, maybe

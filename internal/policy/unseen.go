@@ -8,10 +8,10 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// unseenBefore finds what the primary branch has fixed and the scan sees, where neither
-// the scan that fixed it nor the last one could parse all: `semgrep ci` calls fixed what
-// it did not see for an error of syntax, and does not say in which file that is.
-func (j *Judge) unseenBefore(ctx context.Context, stream redoubt.ScanStream) ([]redoubt.Finding, error) {
+// unseenBefore returns reported findings that are fixed on the primary branch, if neither
+// the scan that fixed them nor the branch's last scan parsed everything. `semgrep ci` does
+// not say in which file a syntax error was, so its scan fixes what the error hid.
+func (j *Judge) unseenBefore(ctx context.Context, stream redoubt.ScanStream) (map[seenAt]bool, error) {
 	if stream.LastScanID == 0 {
 		return nil, nil
 	}
@@ -32,20 +32,28 @@ func (j *Judge) unseenBefore(ctx context.Context, stream redoubt.ScanStream) ([]
 	if part, err = j.s.ParsedInPart(ctx, slices.Collect(maps.Keys(fixed))); err != nil {
 		return nil, err
 	}
-	var unseen []redoubt.Finding
+	unseen := map[seenAt]bool{}
 	for scan, list := range fixed {
-		if part[scan] {
-			unseen = append(unseen, list...)
+		for _, f := range list {
+			if part[scan] {
+				unseen[seenAt{f.Identity, f.Path, f.Line, f.CodeHash}] = true
+			}
 		}
 	}
 	return unseen, nil
 }
 
-// isUnseen reports whether the primary branch had the finding in the very place, and may
-// have lost it for an error of syntax alone. It is no news, so it fails no build.
+// seenAt is a finding in its place.
+type seenAt struct {
+	identity redoubt.Identity
+	path     string
+	line     int
+	code     redoubt.Digest
+}
+
+// isUnseen reports whether the primary branch had the finding at the same place, and may
+// have closed it only because of a syntax error. It is not new, so it fails no build.
 func (j *Judge) isUnseen(s *Sighting) bool {
-	of := &s.Finding
-	return slices.ContainsFunc(j.unseen, func(f redoubt.Finding) bool {
-		return (f.Identity == of.Identity || f.Identity == s.told) && f.Path == of.Path && f.Line == of.Line && f.CodeHash == of.CodeHash
-	})
+	f := &s.Finding
+	return j.unseen[seenAt{f.Identity, f.Path, f.Line, f.CodeHash}] || j.unseen[seenAt{s.told, f.Path, f.Line, f.CodeHash}]
 }

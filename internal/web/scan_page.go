@@ -229,7 +229,7 @@ type gapGroup struct {
 var gapKinds = []struct{ kind, title, why string }{
 	{redoubt.GapLockfile, "Lockfiles that it could not read", "About these it says nothing: what another scan knows of them stays."},
 	{redoubt.GapTimeout, "Gave up after some time", "A rule took too long there. What it found before stays as it was."},
-	{redoubt.GapFailed, "Could not be parsed", "What was known of the lines that could not be parsed stays as it was."},
+	{redoubt.GapFailed, "Could not be parsed", "Findings on lines that the scanner could not parse stay as they were."},
 	{redoubt.GapParse, "Languages that could not be parsed in full", "The scanner does not say where. What it did not see there counts as fixed, and fails no build when it is back in its place."},
 	{redoubt.GapRule, "Rules that did not run", "Their findings stay as they were."},
 	{redoubt.GapItem, "Items of the report that could not be taken", ""},
