@@ -45,98 +45,43 @@ type alignment struct {
 	renamed map[string]string         // old names of rules, to new ones
 }
 
-// likeness is what a finding and a result must have in common to pair without the body: the
-// whole content in an unchanged file, else the code.
-type likeness struct {
-	path          string
-	content, code redoubt.Digest // one of the two
-}
-
-// alike are the findings and results of one likeness.
-type alike struct {
-	rows      []*redoubt.Finding
-	sightings []*Sighting
-	next      int // of the rows to pair
-}
-
-// newAlignment pairs what it can without bodies: everything in unchanged files, and in
-// changed ones code that is unique on both sides. This saves most reads of an import.
+// newAlignment pairs what it can without bodies. This saves most reads of an import.
 func newAlignment(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) Links, scope Scope) *alignment {
 	a := &alignment{scope: scope, stays: map[string]bool{}}
-	changed := changedFiles(rows, sightings, links, scope)
-	of := func(f *redoubt.Finding, content redoubt.Digest) likeness {
-		if changed[f.Path] {
-			return likeness{path: f.Path, code: f.CodeHash}
-		}
-		return likeness{path: f.Path, content: content}
+	old, next, had := make([]align.Brief, len(rows)), make([]align.Brief, len(sightings)), map[string]bool{}
+	for i, f := range rows {
+		old[i], had[f.Path] = a.brief(f, f.Content), true
+		old[i].ByCode = f.Package == "" && !scope.counted(f)
 	}
-	kinds, had := make(map[likeness]*alike, len(rows)), map[string]bool{}
-	for _, f := range rows {
-		k := of(f, f.Content)
-		if kinds[k] == nil {
-			kinds[k] = &alike{}
-		}
-		kinds[k].rows, had[f.Path] = append(kinds[k].rows, f), true
+	for i, s := range sightings {
+		next[i] = a.brief(&s.Finding, links(s).content(s.Finding.Content))
+		a.stays[s.Finding.Path] = had[s.Finding.Path]
 	}
-	for _, s := range sightings {
-		k := of(&s.Finding, links(s).content(s.Finding.Content))
-		if a.stays[k.path] = had[k.path]; kinds[k] != nil {
-			kinds[k].sightings = append(kinds[k].sightings, s)
-		}
+	pairedRows, pairedSightings := make([]bool, len(rows)), make([]bool, len(sightings))
+	for _, p := range align.Clear(old, next) {
+		a.clear = append(a.clear, pair{rows[p.Old], sightings[p.New]})
+		pairedRows[p.Old], pairedSightings[p.New] = true, true
 	}
-	paired := make(map[*redoubt.Finding]bool, len(rows))
-	for _, s := range sightings {
-		k := of(&s.Finding, links(s).content(s.Finding.Content))
-		both := kinds[k]
-		if both == nil || both.next == len(both.rows) || changed[k.path] && !scope.clear(both) {
-			a.sightings = append(a.sightings, s)
-			continue
-		}
-		row := both.rows[both.next]
-		a.clear, paired[row] = append(a.clear, pair{row, s}), true
-		both.next++
-	}
-	for _, f := range rows {
-		if !paired[f] {
+	for i, f := range rows {
+		if !pairedRows[i] {
 			a.rows = append(a.rows, f)
+		}
+	}
+	for i, s := range sightings {
+		if !pairedSightings[i] {
+			a.sightings = append(a.sightings, s)
 		}
 	}
 	return a
 }
 
-// clear reports whether one finding and one result have this code in their file, and
-// nothing else distinguishes them.
-func (s Scope) clear(both *alike) bool {
-	if len(both.rows) != 1 || len(both.sightings) != 1 {
-		return false
+// brief is a finding or result without its body.
+func (a *alignment) brief(f *redoubt.Finding, content redoubt.Digest) align.Brief {
+	b := align.Brief{Path: f.Path, Content: content}
+	if f.CodeHash != (redoubt.Digest{}) {
+		b.Code = a.d.start("brief").str(f.RuleName).num(int64(f.Identity.Kind)).digest(f.PatternHash, f.CodeHash).sum()
 	}
-	f, is := both.rows[0], &both.sightings[0].Finding
-	return f.CodeHash != redoubt.Digest{} && f.RuleName == is.RuleName && f.PatternHash == is.PatternHash && f.Identity.Kind == is.Identity.Kind && s.counted(f)
-}
-
-// changedFiles returns the files whose stored contents differ from the reported ones, and
-// those with a finding without code that step 3 of the alignment must not use.
-func changedFiles(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) Links, scope Scope) map[string]bool {
-	type content struct {
-		path string
-		is   redoubt.Digest
-	}
-	count, changed := make(map[content]int, len(rows)), map[string]bool{}
-	for _, f := range rows {
-		count[content{f.Path, f.Content}]++
-		if f.CodeHash == (redoubt.Digest{}) && f.Package == "" && !scope.counted(f) {
-			changed[f.Path] = true
-		}
-	}
-	for _, s := range sightings {
-		count[content{s.Finding.Path, links(s).content(s.Finding.Content)}]--
-	}
-	for c, n := range count {
-		if n != 0 {
-			changed[c.path] = true
-		}
-	}
-	return changed
+	return b
 }
 
 // loads returns the ids of the findings in rows that may pair, so that their bodies are needed.

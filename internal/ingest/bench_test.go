@@ -69,7 +69,7 @@ func BenchmarkPlanSame(b *testing.B) {
 	facts := benchFacts(sightings)
 	stored := storedRows(b, sightings, facts)
 	for b.Loop() {
-		if c, err := Plan(stored, sightings, facts); err != nil || c.Unchanged != benchFindings || len(c.Updated) > 0 {
+		if c, err := alignedPlan(stored, sightings, facts); err != nil || c.Unchanged != benchFindings || len(c.Updated) > 0 {
 			b.Fatal(err, c.Unchanged)
 		}
 	}
@@ -87,7 +87,7 @@ func BenchmarkPlanMoved(b *testing.B) {
 	sightings, _ = Observe(moved)
 	facts := benchFacts(sightings)
 	for b.Loop() {
-		if c, err := Plan(stored, sightings, facts); err != nil || len(c.Updated) != benchFindings || len(c.Added) > 0 {
+		if c, err := alignedPlan(stored, sightings, facts); err != nil || len(c.Updated) != benchFindings || len(c.Added) > 0 {
 			b.Fatal(err, len(c.Updated))
 		}
 	}

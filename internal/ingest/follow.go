@@ -49,8 +49,12 @@ func (f *follower) decide(ctx context.Context, ruleIDs map[*redoubt.Rule]int64) 
 	if f.stored.Findings, err = f.uniteLineages(ctx, f.rows); err != nil {
 		return err
 	}
-	f.plan.run(f.stored, f.uncoveredSightings())
-	if f.plan.err != nil {
+	sightings := f.uncoveredSightings()
+	alignment := newAlignment(liveRows(f.stored.Findings), pointers(sightings), f.plan.linksOf, f.plan.Scope)
+	if err := f.stored.align(alignment, f.plan.Facts); err != nil {
+		return err
+	}
+	if f.plan.run(f.stored, sightings); f.plan.err != nil {
 		return fmt.Errorf("plan what follows from the advisories: %w", f.plan.err)
 	}
 	f.attributeToScans()

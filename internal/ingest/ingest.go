@@ -216,14 +216,14 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 		return err
 	}
 	scope := scopeOf(a.upload, sightings)
-	stored, err := a.load(ctx, sightings)
+	facts := a.facts(scope, a.ruleIDs)
+	stored, err := a.load(ctx, sightings, facts)
 	if err != nil {
 		return err
 	}
 	if a.upload.Release {
 		a.upload.Report.Results = nil // sightings alone point into them
 	}
-	facts := a.facts(scope, a.ruleIDs)
 	facts.Release = a.upload.Release
 	changes, err := Plan(stored, sightings, facts)
 	if err != nil {
@@ -261,30 +261,38 @@ func (a *application) at() time.Time {
 	return a.s.Now()
 }
 
-// load reads what the plan needs: all rows of the stream, the lineages of
-// identities without a row, and those of rows that come back or may be paired.
-func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, error) {
-	rows, err := a.upload.stored(ctx, a.s, a.project.ID)
-	if err != nil {
-		return Stored{}, err
+// load reads what the plan needs: all rows of the stream, the lineages of identities
+// without a row and of rows that come back or may be paired, and the pairs.
+func (a *application) load(ctx context.Context, sightings []Sighting, facts Facts) (stored Stored, err error) {
+	if stored.Findings, err = a.upload.stored(ctx, a.s, a.project.ID); err != nil {
+		return stored, err
 	}
+	alignment := newAlignment(liveRows(stored.Findings), pointers(sightings), facts.linksOf, facts.Scope)
+	if stored.Bodies, err = bodiesOf(ctx, a.s, alignment.loads()); err != nil {
+		return stored, err
+	}
+	if err := a.loadLineages(ctx, &stored, sightings, alignment.clear); err != nil {
+		return stored, err
+	}
+	if err := stored.align(alignment, facts); err != nil {
+		return stored, err
+	}
+	stored.beside, err = a.loadBeside(ctx, stored, sightings)
+	return stored, err
+}
+
+func (a *application) loadLineages(ctx context.Context, stored *Stored, sightings []Sighting, sure []pair) (err error) {
 	reported := make(map[redoubt.Identity]bool, len(sightings))
 	for i := range sightings {
 		reported[sightings[i].Finding.Identity] = true
 	}
-	stored := Stored{Findings: rows}
-	links := a.facts(Scope{}, nil).Links
-	unclear := newAlignment(liveRows(rows), pointers(sightings), func(*Sighting) Links { return links }, scopeOf(a.upload, sightings))
-	if stored.Bodies, err = bodiesOf(ctx, a.s, unclear.loads()); err != nil {
-		return Stored{}, err
-	}
-	known, paired := make(map[redoubt.Identity]bool, len(rows)), make(map[int64]bool, len(rows))
-	for _, k := range unclear.clear {
+	known, paired := make(map[redoubt.Identity]bool, len(stored.Findings)), make(map[int64]bool, len(sure))
+	for _, k := range sure {
 		paired[k.row.ID] = k.sighting.blind || k.row.Identity == k.sighting.Finding.Identity
 	}
 	var lineages []int64
-	for i := range rows {
-		row := &rows[i]
+	for i := range stored.Findings {
+		row := &stored.Findings[i]
 		known[row.Identity] = true
 		if live(row.State) && !paired[row.ID] || !live(row.State) && reported[row.Identity] || !a.scan.Full {
 			lineages = append(lineages, row.LineageID)
@@ -297,19 +305,15 @@ func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, e
 		}
 	}
 	slices.Sort(lineages)
-	lineages = slices.Compact(lineages)
-	if len(lineages) > 0 {
+	if lineages = slices.Compact(lineages); len(lineages) > 0 {
 		if stored.Lineages, err = a.s.Lineages(ctx, lineages); err != nil {
-			return Stored{}, err
+			return err
 		}
 	}
 	if len(unseen) > 0 {
-		if stored.Known, err = a.s.LineagesOf(ctx, a.project.ID, unseen); err != nil {
-			return Stored{}, err
-		}
+		stored.Known, err = a.s.LineagesOf(ctx, a.project.ID, unseen)
 	}
-	stored.beside, err = a.loadBeside(ctx, stored, sightings)
-	return stored, err
+	return err
 }
 
 // rules finds the ids of the rules that the report describes and of those of its results.

@@ -19,6 +19,7 @@ type Stored struct {
 	// less, by their ids.
 	Bodies map[int64]redoubt.FindingWrite
 
+	pairs  []pair // of live findings and sightings, by the alignment
 	beside beside
 }
 
@@ -87,7 +88,7 @@ func (p *planner) run(stored Stored, report []Sighting) {
 		}
 	}
 	sightings := pointers(report)
-	take(p.aligned(liveRows(stored.Findings), sightings))
+	take(stored.pairs)
 	unseen := slices.DeleteFunc(sightings, func(s *Sighting) bool { return told[s] })
 	take(p.recognise(stored.Findings, seen, unseen))
 	unseen = slices.DeleteFunc(unseen, func(s *Sighting) bool { return told[s] })
@@ -358,11 +359,11 @@ func (p *planner) finish(rows []redoubt.Finding) {
 }
 
 // linksOf returns the links into the commit that a sighting is of.
-func (p *planner) linksOf(s *Sighting) Links {
+func (f Facts) linksOf(s *Sighting) Links {
 	if s.links != nil {
 		return *s.links
 	}
-	return p.Links
+	return f.Links
 }
 
 // release has sightings lose their results, but for what lineages are begun with:

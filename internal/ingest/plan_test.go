@@ -29,7 +29,7 @@ func planOf(t *testing.T, stored Stored, sightings []Sighting, change func(*Fact
 	if change != nil {
 		change(&facts)
 	}
-	c, err := Plan(stored, sightings, facts)
+	c, err := alignedPlan(stored, sightings, facts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,4 +283,13 @@ func TestWhoReopens(t *testing.T) {
 			t.Errorf("scan %d: the trail is %+v", scan, c.Triage)
 		}
 	}
+}
+
+// alignedPlan is Plan with the pairs of the alignment.
+func alignedPlan(stored Stored, sightings []Sighting, facts Facts) (Changes, error) {
+	a := newAlignment(liveRows(stored.Findings), pointers(sightings), facts.linksOf, facts.Scope)
+	if err := stored.align(a, facts); err != nil {
+		return Changes{}, err
+	}
+	return Plan(stored, sightings, facts)
 }

@@ -7,23 +7,15 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// precedentKey is a place: rule, path and, unless any will do, the pattern. The
-// zero pattern is one that was not told.
-type precedentKey struct {
-	rule, path string
-	pattern    redoubt.Digest
-	any        bool
-}
-
 // closedDecision is a finding that closes, and what was decided on it.
 type closedDecision struct {
 	row    *redoubt.Finding
 	triage redoubt.Triage
 }
 
-// precedents holds what closes by its place: of each place those of the latest
-// decision, by line. A bulk decision has many of one time.
-type precedents map[precedentKey][]closedDecision
+// precedents holds, for each rule and file, the closed findings of the latest decision, by
+// line: a bulk decision has many of one time.
+type precedents map[place][]closedDecision
 
 // newPrecedents gathers those of the findings that close and that a person handled. What an
 // exception or a VEX statement decided, it decides on the new finding by itself.
@@ -34,13 +26,12 @@ func newPrecedents(closing []*redoubt.Finding, triage func(lineage int64) redoub
 		if !d.triage.HandledByPerson() {
 			continue
 		}
-		for _, key := range []precedentKey{{row.RuleName, row.Path, row.PatternHash, false}, {row.RuleName, row.Path, redoubt.Digest{}, true}} {
-			switch held := out[key]; {
-			case len(held) == 0 || held[0].triage.At.Before(d.triage.At):
-				out[key] = []closedDecision{d}
-			case held[0].triage.At.Equal(d.triage.At):
-				out[key] = append(held, d)
-			}
+		key := place{row.RuleName, row.Path}
+		switch held := out[key]; {
+		case len(held) == 0 || held[0].triage.At.Before(d.triage.At):
+			out[key] = []closedDecision{d}
+		case held[0].triage.At.Equal(d.triage.At):
+			out[key] = append(held, d)
 		}
 	}
 	for _, held := range out {
@@ -49,25 +40,6 @@ func newPrecedents(closing []*redoubt.Finding, triage func(lineage int64) redoub
 		})
 	}
 	return out
-}
-
-// of returns the one precedent of a new finding: the latest decision, the nearest
-// line. Patterns must agree where both tell theirs.
-func (ps precedents) of(f *redoubt.Finding) (redoubt.Precedent, bool) {
-	keys := []precedentKey{{f.RuleName, f.Path, redoubt.Digest{}, true}}
-	if f.PatternHash != (redoubt.Digest{}) {
-		keys = []precedentKey{{f.RuleName, f.Path, f.PatternHash, false}, {f.RuleName, f.Path, redoubt.Digest{}, false}}
-	}
-	var best closedDecision
-	for _, key := range keys {
-		if d, ok := nearest(ps[key], f.Line); ok && (best.row == nil || best.triage.At.Before(d.triage.At)) {
-			best = d
-		}
-	}
-	if best.row == nil {
-		return redoubt.Precedent{}, false
-	}
-	return redoubt.PrecedentOf(best.row.ID, best.triage), true
 }
 
 // nearest finds the one nearest to a line, of those in the order of lines; the
@@ -87,12 +59,13 @@ func nearest(held []closedDecision, line int) (closedDecision, bool) {
 // no id yet.
 func (p *planner) addPrecedent(ps precedents) {
 	last := len(p.changes.Added) - 1
-	found, ok := ps.of(&p.changes.Added[last].Finding)
+	f := &p.changes.Added[last].Finding
+	closed, ok := nearest(ps[place{f.RuleName, f.Path}], f.Line)
 	if !ok || p.err != nil {
 		return
 	}
 	e := redoubt.FindingEvent{ScanID: p.ScanID, Kind: redoubt.EventPrecedent}
-	e.Detail, p.err = toJSON(found)
+	e.Detail, p.err = toJSON(redoubt.PrecedentOf(closed.row.ID, closed.triage))
 	p.changes.Precedents = append(p.changes.Precedents, newPrecedent{last, e})
 }
 

@@ -17,9 +17,9 @@ func TestNewFindingsNameTheirPrecedent(t *testing.T) {
 	ignored := func(n int) redoubt.Triage {
 		return redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, At: day(n)}
 	}
-	group := func(results []redoubt.Result, id string) []redoubt.Result {
+	group := func(results []redoubt.Result) []redoubt.Result {
 		for i := range results {
-			results[i].MatchBasedID, results[i].PatternHash = id, id
+			results[i].MatchBasedID, results[i].PatternHash = "exec_0", "exec_0"
 		}
 		return results
 	}
@@ -35,8 +35,7 @@ func TestNewFindingsNameTheirPrecedent(t *testing.T) {
 		"somebody is at it":   {[]redoubt.Triage{{}, {State: redoubt.TriageFixing, At: day(1)}, {}}, calls("a", "new", "c"), map[int]int{2: 2}},
 		"the latest decision": {[]redoubt.Triage{ignored(1), ignored(3), ignored(2)}, calls("new 1", "new 2", "new 3"), map[int]int{1: 2, 2: 2, 3: 2}},
 		"decided in bulk":     {[]redoubt.Triage{ignored(1), ignored(1), ignored(1)}, calls("new 1", "new 2", "new 3", "new 4"), map[int]int{1: 1, 2: 2, 3: 3, 4: 3}},
-		"another pattern":     {[]redoubt.Triage{ignored(1), {}, {}}, group(calls("new"), "exec_0"), map[int]int{}},
-		"pattern not told":    {[]redoubt.Triage{ignored(1), {}, {}}, group(calls("new", "more"), ""), map[int]int{1: 1, 2: 1}},
+		"another pattern":     {[]redoubt.Triage{ignored(1), {}, {}}, group(calls("new", "more")), map[int]int{1: 1, 2: 1}},
 	} {
 		m := newMemory()
 		apply(t, m, full(calls("a", "b", "c")...))

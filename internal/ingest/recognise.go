@@ -9,22 +9,23 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// aligned pairs live findings with results. A diff scan does not list what is gone, so it
+// align pairs live findings with results. A diff scan does not list what is gone, so it
 // moves no file, and it transfers no decision to or from results without code.
-func (p *planner) aligned(rows []*redoubt.Finding, sightings []*Sighting) []pair {
+func (stored *Stored) align(a *alignment, facts Facts) (err error) {
 	decided := func(row *redoubt.Finding) bool {
-		return !p.Scope.Full && triageWeight(p.lineages.lineages[row.LineageID].Triage) > 0
+		return !facts.Scope.Full && triageWeight(stored.Lineages[row.LineageID].Triage) > 0
 	}
-	a := newAlignment(rows, sightings, p.linksOf, p.Scope)
-	a.bodies, a.served, a.decided = p.bodies, servedRules(p.RuleIDs), decided
-	a.owned = func(id redoubt.Identity) bool { return p.rows[id] != nil || p.lineages.of(id) != 0 }
+	rows := make(map[redoubt.Identity]bool, len(stored.Findings))
+	for i := range stored.Findings {
+		rows[stored.Findings[i].Identity] = true
+	}
+	a.bodies, a.served, a.decided = stored.Bodies, servedRules(facts.RuleIDs), decided
+	a.owned = func(id redoubt.Identity) bool { return rows[id] || stored.Known[id].ID != 0 }
 	pairs, err := a.pairs()
-	if err != nil {
-		p.err = err
-	}
-	return slices.DeleteFunc(pairs, func(k pair) bool {
+	stored.pairs = slices.DeleteFunc(pairs, func(k pair) bool {
 		return decided(k.row) && (k.sighting.blind || k.row.CodeHash == redoubt.Digest{} && k.row.Identity.Kind == redoubt.IdentityOwn)
 	})
+	return err
 }
 
 // servedRules are the ids of the rules of a report whose text is known, by name.

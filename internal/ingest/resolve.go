@@ -9,11 +9,11 @@ import (
 // resolve tells of a report that is recorded only what its findings are, as of one that
 // counts: what a plan says of which nothing is carried out.
 func (a *application) resolve(ctx context.Context, sightings []Sighting) error {
-	stored, err := a.load(ctx, sightings)
+	facts := a.facts(scopeOf(a.upload, sightings), a.ruleIDs)
+	stored, err := a.load(ctx, sightings, facts)
 	if err != nil {
 		return err
 	}
-	facts := a.facts(scopeOf(a.upload, sightings), a.ruleIDs)
 	facts.Unwritten = true
 	changes, err := Plan(stored, sightings, facts)
 	a.sum.Became, a.sum.Copies = changes.Became, changes.Copies

@@ -48,71 +48,54 @@ func (b beside) together(xs, ys []int64, holds func(f, g redoubt.Finding) bool) 
 	return false
 }
 
-// loadBeside reads what stands beside what the plan may touch: of lineages that
-// may come to have several findings on the ref, and of those that a pair may join.
+// loadBeside reads what stands on all refs of the lineages that the plan may join, or of
+// which the ref may come to have several findings.
 func (a *application) loadBeside(ctx context.Context, stored Stored, sightings []Sighting) (b beside, err error) {
-	count := map[int64]int{}
-	members := map[int64][]redoubt.Identity{}
-	take := func(lineage int64, id redoubt.Identity) {
-		count[lineage]++
-		members[lineage] = append(members[lineage], id)
-	}
-	reported := make(map[redoubt.Identity]bool, len(sightings))
-	for i := range sightings {
-		reported[sightings[i].Finding.Identity] = true
-	}
-	missing, known, lineages := map[string]bool{}, map[string]bool{}, map[int64]bool{} // rules, without folders
-	proposed := map[string]bool{}                                                      // rules
-	for i := range sightings {
-		f := &sightings[i].Finding
-		if sightings[i].Proposed && a.scan.Ref != a.project.Primary() {
-			proposed[f.RuleName] = true
-			lineages[stored.Known[f.Identity].ID] = true
-		}
-		if l, ok := stored.Known[f.Identity]; ok {
-			take(l.ID, f.Identity)
-			if !a.scan.Full { // which may be a copy of what the primary branch has elsewhere
-				lineages[l.ID] = true
-			}
-			known[lastPart(f.RuleName)] = true
-		}
-	}
-	for i := range stored.Findings {
-		row := &stored.Findings[i]
-		if live(row.State) || reported[row.Identity] {
-			take(row.LineageID, row.Identity)
-		}
-		if rule := lastPart(row.RuleName); live(row.State) && !reported[row.Identity] && known[rule] {
-			missing[rule], lineages[row.LineageID] = true, true
-		}
-		if proposed[row.RuleName] { // which may be muted on the primary branch
-			lineages[row.LineageID] = true
-		}
-	}
-	delete(lineages, 0)
-	for i := range sightings {
-		f := &sightings[i].Finding
-		if l, ok := stored.Known[f.Identity]; ok && missing[lastPart(f.RuleName)] {
-			lineages[l.ID] = true
-		}
-	}
-	for lineage, n := range count {
-		if n > 1 {
-			lineages[lineage] = true
-		}
-	}
+	proposed := a.scan.Ref != a.project.Primary() && slices.ContainsFunc(sightings, func(s Sighting) bool { return s.Proposed })
+	lineages, contending := stored.contended(sightings, proposed || !a.scan.Full, proposed)
 	if len(lineages) == 0 {
 		return b, nil
 	}
-	if b.live, err = a.s.LiveOfLineages(ctx, a.project.ID, sortedKeys(lineages)); err != nil {
+	if b.live, err = a.s.LiveOfLineages(ctx, a.project.ID, lineages); err != nil {
 		return b, err
-	}
-	var contending []redoubt.Identity
-	for lineage := range lineages {
-		contending = append(contending, members[lineage]...)
 	}
 	b.linked, err = a.s.LineagesOf(ctx, a.project.ID, contending)
 	return b, err
+}
+
+// contended returns the lineages that a pair may join or that may come to have several
+// findings on the ref, and the identities that they have there. With known it also returns
+// those of identities that are new to the ref, which the primary branch may have elsewhere;
+// with rows those of its findings, which may be muted on the primary branch.
+func (stored *Stored) contended(sightings []Sighting, known, rows bool) (lineages []int64, identities []redoubt.Identity) {
+	wanted, has := map[int64]bool{}, map[int64][]redoubt.Identity{}
+	hold := func(lineage int64, id redoubt.Identity, want bool) {
+		has[lineage] = append(has[lineage], id)
+		wanted[lineage] = wanted[lineage] || want || len(has[lineage]) > 1
+	}
+	reported := make(map[redoubt.Identity]bool, len(sightings))
+	for i := range sightings {
+		id := sightings[i].Finding.Identity
+		if reported[id] = true; stored.Known[id].ID != 0 {
+			hold(stored.Known[id].ID, id, known)
+		}
+	}
+	for i := range stored.Findings {
+		if row := &stored.Findings[i]; live(row.State) || reported[row.Identity] {
+			hold(row.LineageID, row.Identity, rows)
+		}
+	}
+	for _, k := range stored.pairs {
+		if other := stored.Known[k.sighting.Finding.Identity].ID; other != 0 && other != k.row.LineageID {
+			wanted[k.row.LineageID], wanted[other] = true, true
+		}
+	}
+	for _, lineage := range sortedKeys(wanted) {
+		if wanted[lineage] && lineage != 0 {
+			lineages, identities = append(lineages, lineage), append(identities, has[lineage]...)
+		}
+	}
+	return lineages, identities
 }
 
 func sortedKeys(set map[int64]bool) []int64 {
@@ -135,11 +118,11 @@ type entry struct {
 	updated, added int
 }
 
-// splitLineages holds that a lineage has one finding on a ref, or as many as the
-// primary branch has of it: where a file that moved is there again at its old
-// place, one of the two is a copy, which nobody decided on (semantics §5). What
-// the primary branch has stays, then what was there first. The others go to the
-// lineage that holds their identity, if that is not here, else to one of their own.
+// splitLineages sees to it that a lineage has one finding of a source on a ref: where a
+// file that moved is there again at its old place, one of the two is a copy, which nobody
+// decided on (semantics §5). What the primary branch has stays, else what was there first.
+// The others go to the lineage that holds their identity, if that is not here, else to one
+// of their own.
 func (p *planner) splitLineages(rows []redoubt.Finding) {
 	entries := p.liveEntries(rows)
 	here := make(map[int64]int, len(entries))
@@ -160,9 +143,12 @@ func (p *planner) splitLineages(rows []redoubt.Finding) {
 	}
 	for _, lineage := range sortedKeys(crowded) {
 		crowd := crowds[lineage]
-		for _, e := range excess(crowd, onPrimary[lineage]) {
-			p.part(e, here)
-			p.addCopied(e, crowd[0])
+		stays := original(crowd, onPrimary[lineage])
+		for _, e := range crowd {
+			if e != stays && !(e.supply && e.path == stays.path) { // several names of a vulnerability are no copies
+				p.part(e, here)
+				p.addCopied(e, stays)
+			}
 		}
 	}
 }
@@ -212,25 +198,15 @@ func (p *planner) liveEntries(rows []redoubt.Finding) []entry {
 	return entries
 }
 
-// excess are those of a lineage's findings that it cannot have on a ref, given what
-// the primary branch has of it. The crowd it sorts: its first one stays. What several names of a vulnerability say of a
-// package in one lockfile is no copy.
-func excess(crowd []entry, primary []redoubt.Finding) (out []entry) {
-	first := func(e entry) bool {
-		return slices.ContainsFunc(primary, func(f redoubt.Finding) bool { return f.Identity == e.identity })
-	}
-	slices.SortStableFunc(crowd, func(a, b entry) int { return compareFlags(first(b), first(a)) })
-	kept := map[string]bool{}
-	for i, e := range crowd {
-		switch {
-		case e.supply && kept[e.path]:
-		case i-len(out) < max(1, len(primary)):
-			kept[e.path] = true
-		default:
-			out = append(out, e)
+// original is the finding of a lineage that stays: what the primary branch has, else the
+// first.
+func original(crowd []entry, primary []redoubt.Finding) entry {
+	for _, e := range crowd {
+		if slices.ContainsFunc(primary, func(f redoubt.Finding) bool { return f.Identity == e.identity }) {
+			return e
 		}
 	}
-	return out
+	return crowd[0]
 }
 
 // part takes a finding out of its lineage.

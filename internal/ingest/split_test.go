@@ -1,46 +1,34 @@
 package ingest
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/redoubt/redoubt"
 )
 
-// TestExcessAllowsWhatThePrimaryBranchHas counts the findings of one lineage on a
-// ref: as many may stay as the primary branch has, and one where it has none.
-func TestExcessAllowsWhatThePrimaryBranchHas(t *testing.T) {
+// TestOriginal: of several findings of a lineage on a ref the one that the primary branch
+// has stays, else the first.
+func TestOriginal(t *testing.T) {
 	identity := func(n byte) redoubt.Identity {
 		return redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: redoubt.Digest{n}}
 	}
 	for _, c := range []struct {
 		name    string
-		crowd   []byte
 		primary []byte
-		want    []byte
+		want    byte
 	}{
-		{"the primary branch has none", []byte{1, 2}, nil, []byte{2}},
-		{"it has one, which stays", []byte{1, 2}, []byte{2}, []byte{1}},
-		{"it has both", []byte{1, 2}, []byte{1, 2}, nil},
-		{"it has two of three", []byte{1, 2, 3}, []byte{1, 3}, []byte{2}},
-		{"it has two, one of which moved", []byte{1, 2, 3}, []byte{3, 4}, []byte{2}},
-		{"it has more", []byte{1, 2}, []byte{1, 3, 4}, nil},
+		{"the primary branch has none", nil, 1},
+		{"it has the second", []byte{2}, 2},
+		{"it has another one", []byte{9}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var crowd []entry
-			for _, n := range c.crowd {
-				crowd = append(crowd, entry{identity: identity(n), path: fmt.Sprint(n), lineage: 1})
-			}
+			crowd := []entry{{identity: identity(1)}, {identity: identity(2)}, {identity: identity(3)}}
 			var primary []redoubt.Finding
 			for _, n := range c.primary {
 				primary = append(primary, redoubt.Finding{Identity: identity(n)})
 			}
-			var got []byte
-			for _, e := range excess(crowd, primary) {
-				got = append(got, e.identity.Hash[0])
-			}
-			if string(got) != string(c.want) {
-				t.Errorf("%v are too many, want %v", got, c.want)
+			if got := original(crowd, primary); got.identity != identity(c.want) {
+				t.Errorf("%v stays, want %d", got.identity, c.want)
 			}
 		})
 	}
