@@ -24,6 +24,13 @@ func HasControls(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, IsControl)
 }
 
+// IsStorable reports whether a name can be a key in every engine: UTF-8 of at most 4096 bytes
+// without control characters.
+func IsStorable(s string) bool {
+	control := func(r rune) bool { return r < 0x20 || r == 0x7f }
+	return len(s) <= 4096 && utf8.ValidString(s) && !strings.ContainsFunc(s, control)
+}
+
 // Line is a text that people wrote, on one line: without IsControl. What is no UTF-8
 // stays, for who checks it to refuse.
 func Line(s string) string { return without(s, "") }

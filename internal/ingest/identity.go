@@ -70,22 +70,16 @@ func refusal(r *redoubt.Result) string {
 		return "it names no rule"
 	case r.Path == "":
 		return "it names no file"
-	case !storable(r.Path) || !storable(r.Rule.Name):
+	case !redoubt.IsStorable(r.Path) || !redoubt.IsStorable(r.Rule.Name):
 		return "its path or its rule's name holds control characters, is not UTF-8, or is longer than 4096 bytes"
 	case r.Rule.IssueType == redoubt.SCA && r.Dependency == nil:
 		return "it is of a supply-chain rule and names no dependency"
 	case r.Dependency != nil && r.Dependency.Package == "":
 		return "it is about a package and does not say which (semgrep's and opengrep's SARIF has no place for one, their JSON has)"
-	case r.Dependency != nil && !storable(r.Dependency.Package+r.Dependency.Lockfile):
+	case r.Dependency != nil && !redoubt.IsStorable(r.Dependency.Package+r.Dependency.Lockfile):
 		return "the package or lockfile it names holds control characters, is not UTF-8, or is too long"
 	}
 	return ""
-}
-
-// storable reports whether a name can be a key in every engine.
-func storable(s string) bool {
-	control := func(r rune) bool { return r < 0x20 || r == 0x7f }
-	return len(s) <= 4096 && utf8.ValidString(s) && !strings.ContainsFunc(s, control)
 }
 
 // byPosition orders results by file and place. What stands in one place is

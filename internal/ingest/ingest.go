@@ -321,7 +321,7 @@ func (a *application) rules(ctx context.Context, sightings []Sighting) (map[*red
 	out := map[*redoubt.Rule]int64{}
 	var rules []*redoubt.Rule
 	take := func(r *redoubt.Rule) {
-		if _, known := out[r]; !known && r != nil && r.Name != "" && storable(r.Name) {
+		if _, known := out[r]; !known && r != nil && r.Name != "" && redoubt.IsStorable(r.Name) {
 			out[r] = 0
 			rules = append(rules, r)
 		}

@@ -1,10 +1,8 @@
 package ingest
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -16,7 +14,7 @@ func statements(report *redoubt.Report) ([]redoubt.InventoryStatement, redoubt.R
 	var refused redoubt.Refusals
 	place := map[string]int{}
 	for _, inventory := range report.Inventories {
-		if inventory.Lockfile == "" || !storable(inventory.Lockfile) {
+		if inventory.Lockfile == "" || !redoubt.IsStorable(inventory.Lockfile) {
 			refused.Refuse(redoubt.Refusal{Item: "an inventory", Reason: "its lockfile has no name that can be stored"})
 			continue
 		}
@@ -26,70 +24,13 @@ func statements(report *redoubt.Report) ([]redoubt.InventoryStatement, redoubt.R
 			place[inventory.Lockfile] = i
 			out = append(out, redoubt.InventoryStatement{Inventory: redoubt.Inventory{Lockfile: inventory.Lockfile}})
 		}
-		refused.RefuseAll(appendInventory(&out[i].Inventory, inventory))
-		out[i].Inventory.UnknownPackages = append(out[i].Inventory.UnknownPackages, inventory.UnknownPackages...)
+		refused.RefuseAll(out[i].Inventory.Add(inventory))
 	}
 	for i := range out {
-		makeDistinct(&out[i].Inventory)
+		out[i].Inventory.MakeDistinct()
 		out[i].Digest = inventoryDigest(out[i].Inventory)
 	}
 	return out, refused
-}
-
-// appendInventory adds what another inventory says of the same lockfile, and refuses
-// what cannot be stored.
-func appendInventory(to *redoubt.Inventory, from redoubt.Inventory) (refused redoubt.Refusals) {
-	place := make([]int, len(from.Dependencies)) // in to.Dependencies; -1 for none
-	for i, dependency := range from.Dependencies {
-		place[i] = len(to.Dependencies)
-		if dependency.Name == "" || !storable(dependency.Ecosystem+dependency.Name+dependency.Version) {
-			refused.Refuse(redoubt.Refusal{Item: from.Lockfile, Reason: "one of its packages has no name that can be stored"})
-			place[i] = -1
-			continue
-		}
-		to.Dependencies = append(to.Dependencies, dependency)
-	}
-	for _, e := range from.Edges {
-		if place[e[0]] >= 0 && place[e[1]] >= 0 {
-			to.Edges = append(to.Edges, [2]int{place[e[0]], place[e[1]]})
-		}
-	}
-	return refused
-}
-
-// makeDistinct orders dependencies and keeps one for each package version: the one
-// that the project asked for itself, then the first in the lockfile. What asked
-// for any of them asks for the one that is kept.
-func makeDistinct(inventory *redoubt.Inventory) {
-	list := inventory.Dependencies
-	order := make([]int, len(list))
-	for i := range list {
-		order[i] = i
-		list[i].Transitivity = cmp.Or(list[i].Transitivity, redoubt.TransitivityUnknown)
-	}
-	key := func(a, b redoubt.Dependency) int {
-		return cmp.Or(strings.Compare(a.Ecosystem, b.Ecosystem), strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version))
-	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		a, b := list[i], list[j]
-		return cmp.Or(key(a, b), cmp.Compare(a.Transitivity, b.Transitivity), cmp.Compare(a.Line, b.Line))
-	})
-	kept := make([]redoubt.Dependency, 0, len(list))
-	place := make([]int, len(list)) // in kept
-	for _, i := range order {
-		if n := len(kept); n == 0 || key(kept[n-1], list[i]) != 0 {
-			kept = append(kept, list[i])
-		}
-		place[i] = len(kept) - 1
-	}
-	var edges [][2]int
-	for _, e := range inventory.Edges {
-		if from, to := place[e[0]], place[e[1]]; from != to {
-			edges = append(edges, [2]int{from, to})
-		}
-	}
-	slices.SortFunc(edges, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-	inventory.Dependencies, inventory.Edges = kept, slices.Compact(edges)
 }
 
 func inventoryDigest(inventory redoubt.Inventory) redoubt.Digest {
