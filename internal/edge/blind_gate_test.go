@@ -96,7 +96,7 @@ func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 				return err
 			},
 		}
-		summary, known, err := ingest.Identical(ctx, tx, evalGate{tx, p.given(), &judge}, upload)
+		summary, known, err := edge.Identical(ctx, tx, evalGate{tx, p.given(), &judge}, upload)
 		if err == nil && !known {
 			summary, err = ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, upload)
 		}

@@ -56,7 +56,7 @@ type Upload struct {
 	// ExitCode and Unread are told of the scan that is made or ended.
 	ExitCode int
 	Unread   []string
-	// Digest tells the bytes of the request and what they are read by (see Identical); zero
+	// Digest tells the bytes of the request and what they are read by (see edge.Identical); zero
 	// where nobody asks for them again.
 	Digest redoubt.Digest
 
@@ -75,7 +75,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	if u.Report != nil && u.Report.OnlyVEX() { // which no scan made: it closes nothing and makes no branch the default
 		u.Full, u.DeclaredFull = false, false
 	}
-	if err := u.check(s.Now()); err != nil {
+	if err := u.Check(s.Now()); err != nil {
 		return Summary{}, err
 	}
 	sightings, inventories, all := u.observe()

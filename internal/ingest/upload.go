@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// check completes the upload and says what is wrong with it, all at once.
-func (u *Upload) check(now time.Time) error {
+// Check completes the upload and says what is wrong with it, all at once.
+func (u *Upload) Check(now time.Time) error {
 	var bad redoubt.InvalidError
 	fault := func(location, format string, args ...any) {
 		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: location, Message: fmt.Sprintf(format, args...)})

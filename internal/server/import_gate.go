@@ -35,7 +35,7 @@ func (g *importGate) look(ctx context.Context, project redoubt.Project, scan red
 	return g.Judge(ctx, project, scan, seen)
 }
 
-// Judged implements ingest.IdenticalGate.
+// Judged implements edge.IdenticalGate.
 func (g *importGate) Judged(ctx context.Context, project redoubt.Project, ref string) (rules []string, products []redoubt.IssueType, err error) {
 	given, err := policy.LoadEffectivePolicy(ctx, g.tx, project)
 	if err != nil {
@@ -46,7 +46,7 @@ func (g *importGate) Judged(ctx context.Context, project redoubt.Project, ref st
 	return rules, products, nil
 }
 
-// Judge implements ingest.IdenticalGate.
+// Judge implements edge.IdenticalGate.
 func (g *importGate) Judge(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) error {
 	judge, err := edge.Judge(ctx, g.tx, g.given, project, scan, seen)
 	g.judges = append(g.judges, judge)

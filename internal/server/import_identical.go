@@ -164,7 +164,7 @@ func (c *call) recordIdentical(ctx context.Context, upload ingest.Upload) (*api.
 		}
 		upload.Globs = c.caller.Globs()
 		gate := &importGate{tx: c.tx}
-		summary, identical, err := ingest.Identical(ctx, c.tx, gate, upload)
+		summary, identical, err := edge.Identical(ctx, c.tx, gate, upload)
 		if err != nil {
 			return nil, err
 		}
