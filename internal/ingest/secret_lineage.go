@@ -16,8 +16,9 @@ func (c *concealment) write(ctx context.Context, projectID int64, list []*concea
 	if err != nil {
 		return err
 	}
-	if err := unlessEmpty(ctx, j.merges(), c.s.MergeLineages); err != nil {
-		return err
+	w := &writer{ctx: ctx}
+	if writeList(w, j.merges(), c.s.MergeLineages); w.err != nil {
+		return w.err
 	}
 	links, writes := make([]redoubt.IdentityLink, 0, len(linked)), make([]redoubt.FindingWrite, len(list))
 	for id, lineage := range linked {
@@ -35,7 +36,8 @@ func (c *concealment) write(ctx context.Context, projectID int64, list []*concea
 	if err := c.s.ConcealFindings(ctx, writes); err != nil {
 		return err
 	}
-	return unlessEmpty(ctx, j.triage(c.s.Now(), redoubt.Actor{Kind: "system", Name: "secrets"}), c.s.UpdateTriage)
+	writeList(w, j.triage(c.s.Now(), redoubt.Actor{Kind: "system", Name: "secrets"}), c.s.UpdateTriage)
+	return w.err
 }
 
 // join makes one of lineages that have one secret, unless they have different ones

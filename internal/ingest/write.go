@@ -23,18 +23,18 @@ type portion struct {
 	Changes
 }
 
-// gather lists what all have of something.
-func gather[T any](parts []*portion, of func(*portion) []T) (all []T) {
-	if len(parts) == 1 {
-		return of(parts[0])
-	}
-	for _, p := range parts {
-		all = append(all, of(p)...)
-	}
-	return all
+// writer carries out writes until one fails.
+type writer struct {
+	ctx context.Context
+	err error
 }
 
-func updated(p *portion) []redoubt.FindingWrite { return p.Updated }
+// writeList writes a list unless it is empty.
+func writeList[T any](w *writer, list []T, store func(context.Context, []T) error) {
+	if w.err == nil && len(list) > 0 {
+		w.err = store(w.ctx, list)
+	}
+}
 
 // writeAll stores the changes of refs that share no lineage, and sums them up. Merged
 // lineages come first, so that what follows hangs on those that stay. record runs before
@@ -43,40 +43,28 @@ func writeAll(ctx context.Context, s Store, ex Exemptions, parts []*portion, rec
 	if err := number(ctx, s, parts); err != nil {
 		return err
 	}
-	steps := []func() error{
-		func() error {
-			return unlessEmpty(ctx, gather(parts, func(p *portion) []redoubt.LineageMerge { return p.Merges }), s.MergeLineages)
-		},
-		func() error {
-			return unlessEmpty(ctx, gather(parts, func(p *portion) []redoubt.Lineage { return p.Lineages }), s.AddLineages)
-		},
-		func() error { return addIdentities(ctx, s, parts) },
-		func() error { return unlessEmpty(ctx, gather(parts, updated), s.UpdateFindings) },
-		func() error {
-			return unlessEmpty(ctx, gather(parts, func(p *portion) []redoubt.FindingWrite { return p.Added }), s.AddFindings)
-		},
-		func() error { return unlessEmpty(ctx, gather(parts, (*portion).copies), s.PartTickets) },
-		func() error {
-			return unlessEmpty(ctx, gather(parts, func(p *portion) []redoubt.FindingEvent { return p.Events }), s.AddEvents)
-		},
-		func() error {
-			return unlessEmpty(ctx, gather(parts, func(p *portion) []redoubt.TriageEvent { return p.Triage }), s.UpdateTriage)
-		},
-		func() error {
-			if record == nil {
-				return nil
-			}
-			return record()
-		},
-		func() error { return ex.Reevaluate(ctx, gather(parts, (*portion).lineages)) },
-	}
+	all := together(parts)
 	err := s.Together(ctx, func() error {
-		for _, step := range steps {
-			if err := step(); err != nil {
-				return err
-			}
+		w := &writer{ctx: ctx}
+		writeList(w, all.Merges, s.MergeLineages)
+		writeList(w, all.Lineages, s.AddLineages)
+		for _, p := range parts {
+			writeList(w, p.Links, func(ctx context.Context, links []redoubt.IdentityLink) error {
+				return s.AddIdentities(ctx, p.projectID, links)
+			})
 		}
-		return nil
+		writeList(w, all.Updated, s.UpdateFindings)
+		writeList(w, all.Added, s.AddFindings)
+		writeList(w, all.copies(), s.PartTickets)
+		writeList(w, all.Events, s.AddEvents)
+		writeList(w, all.Triage, s.UpdateTriage)
+		if w.err == nil && record != nil {
+			w.err = record()
+		}
+		if w.err != nil {
+			return w.err
+		}
+		return ex.Reevaluate(ctx, all.lineages())
 	})
 	if err != nil {
 		return err
@@ -88,15 +76,19 @@ func writeAll(ctx context.Context, s Store, ex Exemptions, parts []*portion, rec
 	return nil
 }
 
-func addIdentities(ctx context.Context, s Store, parts []*portion) error {
-	for _, p := range parts {
-		if len(p.Links) > 0 {
-			if err := s.AddIdentities(ctx, p.projectID, p.Links); err != nil {
-				return err
-			}
-		}
+// together are the changes of all, of what is written at once.
+func together(parts []*portion) Changes {
+	if len(parts) == 1 {
+		return parts[0].Changes
 	}
-	return nil
+	var all Changes
+	for _, p := range parts {
+		all.Merges, all.Lineages = append(all.Merges, p.Merges...), append(all.Lineages, p.Lineages...)
+		all.Updated, all.Added = append(all.Updated, p.Updated...), append(all.Added, p.Added...)
+		all.Copied, all.Events = append(all.Copied, p.Copied...), append(all.Events, p.Events...)
+		all.Triage = append(all.Triage, p.Triage...)
+	}
+	return all
 }
 
 // lineages lists those that the changes touch, each once.
@@ -115,13 +107,6 @@ func (c *Changes) lineages() []int64 {
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
-}
-
-func unlessEmpty[T any](ctx context.Context, list []T, store func(context.Context, []T) error) error {
-	if len(list) == 0 {
-		return nil
-	}
-	return store(ctx, list)
 }
 
 // number gives new findings and lineages their ids.
