@@ -233,6 +233,16 @@ func excess(crowd []entry, primary []redoubt.Finding) (out []entry) {
 	return out
 }
 
+func compareFlags(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
 // part takes a finding out of its lineage.
 func (p *planner) part(e entry, here map[int64]int) {
 	to := int64(0)
