@@ -1,30 +1,24 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
 )
 
-// teaching is a reading that calls its rule one for secrets. It knows a secret
-// by its code, as a key would.
+// teaching is a reading that calls its rule one for secrets.
 type teaching struct{ reports []*redoubt.Report }
 
 func (r teaching) Reports(func(tool, rule string) bool) []*redoubt.Report { return r.reports }
-
-func (teaching) Stale() bool { return false }
-
-func (r teaching) Conceal(_ string, results []redoubt.Result, codes []redoubt.Digest) {
-	for i := range results {
-		results[i].Secret = &redoubt.SecretMatch{Hash: codes[i]}
-		results[i].Message, results[i].Code, results[i].DataFlow = "template", "", nil
-	}
-}
 
 // taught is an upload that says of a rule of findings of code that it looks for
 // secrets, and has one of them as a secret already.
@@ -59,30 +53,33 @@ func TestSettleRewritesFindings(t *testing.T) {
 			}
 		}
 		m.decide(rt)
-		decided := map[int64]redoubt.Triage{} // by finding
+		before := map[int64]redoubt.Finding{}
+		lineages := map[int64]redoubt.Lineage{}
 		for id, f := range m.rows {
-			decided[id] = m.lineages[f.LineageID].Triage
+			before[id], lineages[f.LineageID] = f.Finding, *m.lineages[f.LineageID]
 		}
-		before := m.secretsOfLive()
 		m.tick(time.Minute)
 		reports, err := ResolveSecrets(t.Context(), m, taught("eqeq"))
 		if err != nil || len(reports) != 1 || !m.secretRules[redoubt.SecretRule{Tool: "semgrep", Name: "eqeq"}] {
 			rt.Fatalf("%d reports, %v, %v", len(reports), m.secretRules, err)
 		}
 		m.checkConcealed(rt)
-		after := m.secretsOfLive()
-		for place := range before {
-			if after[place] != 1 {
-				rt.Fatalf("%v is there %d times, of %d before", place, after[place], before[place])
+		if len(m.rows) != len(before) {
+			rt.Fatalf("%d rows were %d", len(m.rows), len(before))
+		}
+		for id, f := range m.rows {
+			want := before[id]
+			want.IssueType, want.SecretType, want.ValidationState = redoubt.Secrets, "Example", redoubt.NoValidator
+			want.Identity, want.RuleID = f.Identity, f.RuleID
+			want.CodeHash, want.PatternHash, want.EdgeHash, want.Content = redoubt.Digest{}, redoubt.Digest{}, redoubt.Digest{}, redoubt.Digest{}
+			if diff := gocmp.Diff(want, f.Finding); diff != "" {
+				rt.Fatalf("finding %d (-want +got):\n%s", id, diff)
 			}
-		}
-		if len(after) != len(before) {
-			rt.Fatalf("live were %v and are %v", before, after)
-		}
-		for id, triage := range decided {
-			f := m.rows[id]
-			if got := m.lineages[f.LineageID].Triage; triageWeight(got) < triageWeight(triage) {
-				rt.Fatalf("%v was decided as %+v and is %+v", placeOf(f), triage, got)
+			if m.links[f.Identity] != f.LineageID {
+				rt.Fatalf("finding %d is of lineage %d, its identity of %d", id, f.LineageID, m.links[f.Identity])
+			}
+			if diff := gocmp.Diff(lineages[f.LineageID], *m.lineages[f.LineageID]); diff != "" {
+				rt.Fatalf("lineage of finding %d (-want +got):\n%s", id, diff)
 			}
 		}
 		writes := m.writes
@@ -90,24 +87,6 @@ func TestSettleRewritesFindings(t *testing.T) {
 			rt.Fatalf("told again, it writes: %v", err)
 		}
 	})
-}
-
-type secretPlace struct {
-	ref, path string
-	code      redoubt.Digest
-}
-
-func placeOf(f *redoubt.FindingWrite) secretPlace { return secretPlace{f.Ref, f.Path, f.CodeHash} }
-
-// secretsOfLive counts the live rows of each secret of a file of a ref.
-func (m *memory) secretsOfLive() map[secretPlace]int {
-	out := map[secretPlace]int{}
-	for _, f := range m.rows {
-		if live(f.State) {
-			out[placeOf(f)]++
-		}
-	}
-	return out
 }
 
 // decide has people decide about some findings.
@@ -144,38 +123,60 @@ func (m *memory) checkConcealed(rt *rapid.T) {
 	}
 }
 
-// TestASecretThatIsThereAlreadyTakesOver: what was told as code is the secret that a later report
-// tells. What people decided about it holds.
-func TestASecretThatIsThereAlreadyTakesOver(t *testing.T) {
-	m := newMemory()
-	code := result(eqeq, "a.py", 3, "raw")
-	code.CodeHash = "raw"
-	apply(t, m, full(code))
-	var row *redoubt.FindingWrite
-	for _, row = range m.rows { // the only one
+// TestTheReportThatTellsContinuesFindings: it has the secrets with their hashes, on other
+// lines. Two places of one secret are one result, so that nothing continues the other.
+func TestTheReportThatTellsContinuesFindings(t *testing.T) {
+	hidden := func(line int, code string) redoubt.Result {
+		r := result(eqeq, "a.py", line, "")
+		r.Secret = &redoubt.SecretMatch{Hash: redoubt.CodeDigest(code)}
+		return r
 	}
-	m.lineages[row.LineageID].Triage = redoubt.Triage{State: redoubt.TriageIgnored}
-	known := result(eqeq, "a.py", 3, "")
-	known.Secret = &redoubt.SecretMatch{Hash: redoubt.CodeDigest("raw")}
-	one := taught("eqeq", known)
-	u := full()
-	u.Full, u.DeclaredFull, u.Report = false, false, one.reports[0]
-	sum := apply(t, m, u)
-	if sum.New != 0 || len(m.rows) != 1 {
-		t.Fatalf("%+v", sum)
+	for name, c := range map[string]struct {
+		told redoubt.Report
+		full bool
+		want map[int]string
+	}{
+		"a full scan":         {*taught("eqeq", hidden(6, "raw1"), hidden(12, "raw2")).reports[0], true, map[int]string{6: "open 0", 12: "ignored 1"}},
+		"a redacted one":      {*taught("eqeq", hidden(6, ""), hidden(12, "")).reports[0], true, map[int]string{6: "open 0", 12: "ignored 1"}},
+		"one secret twice":    {*taught("eqeq", hidden(6, "raw1"), hidden(12, "raw1")).reports[0], true, map[int]string{6: "open new"}},
+		"a diff scan":         {*taught("eqeq", hidden(6, "raw1"), hidden(12, "raw2")).reports[0], false, map[int]string{6: "open new", 12: "open new", 3: "open 0", 9: "ignored 1"}},
+		"a scan of one alone": {*taught("eqeq", hidden(12, "raw2")).reports[0], true, map[int]string{12: "open new"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			apply(t, m, full(coded(3, "raw1"), coded(9, "raw2")))
+			ids := map[int64]string{}
+			for id, f := range m.rows {
+				ids[id] = map[int]string{3: "0", 9: "1"}[f.Line]
+				if f.Line == 9 {
+					m.lineages[f.LineageID].Triage = redoubt.Triage{State: redoubt.TriageIgnored}
+				}
+			}
+			u := full()
+			u.Full, u.DeclaredFull, u.Report = c.full, c.full, &c.told
+			m.tick(time.Minute)
+			if _, err := ApplyAll(t.Context(), m, m, u, teaching{[]*redoubt.Report{&c.told}}); err != nil {
+				t.Fatal(err)
+			}
+			got := map[int]string{}
+			for id, f := range m.rows {
+				if live(f.State) {
+					triage := map[bool]string{true: "ignored", false: "open"}[m.lineages[f.LineageID].Triage.State == redoubt.TriageIgnored]
+					got[f.Line] = triage + " " + cmp.Or(ids[id], "new")
+				}
+			}
+			if diff := gocmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
-	if _, err := ResolveSecrets(t.Context(), m, one); err != nil {
-		t.Fatal(err)
-	}
-	if row = m.rows[row.ID]; row.State != redoubt.Unresolved || row.IssueType != redoubt.Secrets {
-		t.Errorf("the row that did not know is %+v", row.Finding)
-	}
-	if len(m.lineages) != 1 || m.lineages[row.LineageID].Triage.State != redoubt.TriageIgnored {
-		t.Errorf("lineages: %v", m.lineages)
-	}
-	if u.At = m.clock; apply(t, m, u).Counts.Secrets != 1 {
-		t.Error("the report is not of one secret")
-	}
+}
+
+// coded is a result of code of a.py.
+func coded(line int, code string) redoubt.Result {
+	r := result(eqeq, "a.py", line, code)
+	r.CodeHash, r.MatchBasedID = code, fmt.Sprintf("a.py %s %d", code, line)
+	return r
 }
 
 // TestRulesOfOtherToolsAreNotMeant: names are a tool's own.
@@ -216,43 +217,43 @@ func TestAPolicyTeachesToo(t *testing.T) {
 	}
 }
 
-// TestSecretsSideBySideStayTwo: a branch moved a file that main has at both places.
-// What was decided on the one at the old place is not about the other.
-func TestSecretsSideBySideStayTwo(t *testing.T) {
-	m := newMemory()
-	at := func(ref string, paths ...string) {
-		var results []redoubt.Result
-		for _, path := range paths {
-			r := result(eqeq, path, 3, "raw")
-			r.CodeHash = "raw"
-			results = append(results, r)
+// TestBranchesKeepOneDecision: a secret of a branch and that of the primary one stay of
+// one lineage, whichever is scanned first once the rule is known.
+func TestBranchesKeepOneDecision(t *testing.T) {
+	for _, order := range [][]string{{"main", "topic"}, {"topic", "main"}} {
+		m := newMemory()
+		for _, ref := range order {
+			u := full(coded(3, "raw1"), coded(9, "raw2"))
+			u.Ref = ref
+			apply(t, m, u)
 		}
-		u := full(results...)
-		u.Ref = ref
-		apply(t, m, u)
-	}
-	at("topic", "app/a.py")
-	at("main", "app/a.py", "lib/app/a.py")
-	at("topic", "lib/app/a.py")
-	lineage := map[string]int64{}
-	for _, f := range m.rows {
-		lineage[f.Ref+" "+f.Path] = f.LineageID
-	}
-	old, moved, other := lineage["refs/heads/main app/a.py"], lineage["refs/heads/topic lib/app/a.py"], lineage["refs/heads/main lib/app/a.py"]
-	if old != moved || old == other {
-		t.Fatalf("main has %d and %d, the branch %d", old, other, moved)
-	}
-	m.lineages[old].Triage = redoubt.Triage{State: redoubt.TriageIgnored}
-	if _, err := ResolveSecrets(t.Context(), m, taught("eqeq")); err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range m.rows {
-		want := redoubt.TriageIgnored
-		if f.Ref == "refs/heads/main" && f.Path == "lib/app/a.py" {
-			want = redoubt.TriageUntriaged
+		ids := slices.Sorted(maps.Keys(m.rows))
+		for _, f := range m.rows {
+			if f.Line == 9 {
+				m.lineages[f.LineageID].Triage = redoubt.Triage{State: redoubt.TriageIgnored}
+			}
 		}
-		if got := m.lineages[f.LineageID].Triage.State; f.IssueType != redoubt.Secrets || got != want {
-			t.Errorf("%s on %s is of %s and %s, want %s", f.Path, f.Ref, f.IssueType, got, want)
+		for _, ref := range order {
+			one, other := coded(5, ""), coded(11, "")
+			for r, code := range map[*redoubt.Result]string{&one: "raw1", &other: "raw2"} {
+				r.Secret = &redoubt.SecretMatch{Hash: redoubt.CodeDigest(code)}
+				r.MatchBasedID, r.CodeHash = "", ""
+			}
+			u := full()
+			u.Ref = ref
+			m.tick(time.Minute)
+			if _, err := ApplyAll(t.Context(), m, m, u, taught("eqeq", one, other)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if now := slices.Sorted(maps.Keys(m.rows)); !slices.Equal(ids, now) {
+			t.Fatalf("%v: findings were %v and are %v", order, ids, now)
+		}
+		for id, f := range m.rows {
+			want := map[int]redoubt.TriageState{5: redoubt.TriageUntriaged, 11: redoubt.TriageIgnored}[f.Line]
+			if got := m.lineages[f.LineageID].Triage.State; !live(f.State) || got != want {
+				t.Errorf("%v: finding %d on line %d is %s, want %s", order, id, f.Line, got, want)
+			}
 		}
 	}
 }

@@ -209,6 +209,16 @@ func original(crowd []entry, primary []redoubt.Finding) entry {
 	return crowd[0]
 }
 
+func compareFlags(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
 // part takes a finding out of its lineage.
 func (p *planner) part(e entry, here map[int64]int) {
 	to := int64(0)

@@ -247,7 +247,3 @@ func TestApplyAll(t *testing.T) {
 type reading []*redoubt.Report
 
 func (r reading) Reports(func(tool, rule string) bool) []*redoubt.Report { return r }
-
-func (reading) Stale() bool { return false }
-
-func (r reading) Conceal(string, []redoubt.Result, []redoubt.Digest) {}

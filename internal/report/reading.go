@@ -143,7 +143,7 @@ type Cleaned struct {
 
 // Reports returns a report for each source in the files, mostly one, and no two of
 // the same tool, category and image. Results of rules that are known by now to look for
-// secrets become some, as those do that are stored (see Conceal). Known may be nil.
+// secrets become some. Known may be nil.
 func (c *Cleaned) Reports(known func(tool, rule string) bool) []*redoubt.Report {
 	if revealed := c.secrets.reveal(c.reports, known); revealed {
 		for _, rep := range c.reports {
@@ -153,16 +153,6 @@ func (c *Cleaned) Reports(known func(tool, rule string) bool) []*redoubt.Report 
 		c.secrets.forgetFormulas(c.reports)
 	}
 	return c.reports
-}
-
-// Conceal turns results of a tool's rules that were findings of code so far, as
-// the store has them, into what they are now that their rules are known to look
-// for secrets. Codes are the hashes of their code, as redoubt.Finding has them.
-func (c *Cleaned) Conceal(tool string, results []redoubt.Result, codes []redoubt.Digest) {
-	for i := range results {
-		c.secrets.conceal(tool, &results[i], codes[i])
-	}
-	c.secrets.number(&redoubt.Report{Tool: tool, Results: results})
 }
 
 // Declared names the rules that say themselves which product they are of, which

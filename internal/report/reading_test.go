@@ -178,3 +178,18 @@ func matchOn(rule, line, value string, at, column int) string {
 	return fmt.Sprintf(`{"check_id":%q,"path":"a.py","start":{"line":%d,"col":%d},"end":{"line":%d,"col":%d},"extra":{"severity":"ERROR","message":"found","metadata":{},
 		"metavars":{"$F":{"abstract_content":"login"},"$X":{"abstract_content":%q}},"lines":%q}}`, rule, at, column, at, len(line), value, line)
 }
+
+// TestCodeThatWasRedactedHasAKeyedHash: whoever took a secret out of a line may have hashed
+// the line before, so that a secret is known by no hash of it without a key.
+func TestCodeThatWasRedactedHasAKeyedHash(t *testing.T) {
+	reading, err := ReadCIResults(strings.NewReader(`{"findings":[{"check_id":"silent","path":"a.py","line":1,"match_based_id":"m_0","hashes":{"code_hash":"c"},"metadata":{}}]}`), Options{Key: testKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep := reading.Reports(nil)[0]
+	rep.Results[0].Code = "login('" + redacted + "')"
+	again := RestoreReading(testKey, rep, nil).Reports(func(string, string) bool { return true })[0]
+	if s := again.Results[0].Secret; s == nil || s.Hash == (redoubt.Digest{}) || s.Hash == redoubt.CodeDigest("c") {
+		t.Errorf("the secret is %+v", s)
+	}
+}

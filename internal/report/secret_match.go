@@ -106,30 +106,26 @@ func (r *redactor) concealRevealed(rep *redoubt.Report) {
 	for i := range rep.Results {
 		res := &rep.Results[i]
 		if res.Rule.IssueType == redoubt.Secrets && res.Secret == nil {
-			r.conceal(rep.Tool, res, redoubt.CodeDigest(res.CodeHash))
+			r.conceal(rep.Tool, res)
 		}
 	}
 }
 
-// conceal makes a secret of a result that was one of code. Lines is what is kept
-// of the scanner's hash of its code, keyed already where the code shows that
-// something was taken out of it.
-func (r *redactor) conceal(tool string, res *redoubt.Result, lines redoubt.Digest) {
+// conceal makes a secret of a result that was one of code.
+func (r *redactor) conceal(tool string, res *redoubt.Result) {
 	match := &redoubt.SecretMatch{Validation: redoubt.NoValidator}
-	secret := res.Code
-	if tool == semgrepTool {
-		from := semgrepPlace{Line: read.Number(res.Location.Line), Col: read.Number(res.Location.Column)}
-		secret = region(res.Code, from, semgrepPlace{Line: read.Number(res.Location.EndLine), Col: read.Number(res.Location.EndColumn)})
-	}
+	lines := redoubt.CodeDigest(res.CodeHash)
 	switch {
 	case tool == semgrepTool && res.CodeKey != (redoubt.Digest{}): // it was blanked before
 		match.Hash = res.CodeKey
-	case tool == semgrepTool && strings.Contains(res.Code, redacted):
-		match.Hash = lines
-	case tool == semgrepTool && res.Code == "": // as of scans that Semgrep uploads
+	case tool == semgrepTool && (res.Code == "" || strings.Contains(res.Code, redacted)): // as of scans that Semgrep uploads
 		match.Hash = r.keyedCode(lines)
+	case tool == semgrepTool:
+		from := semgrepPlace{Line: read.Number(res.Location.Line), Col: read.Number(res.Location.Column)}
+		to := semgrepPlace{Line: read.Number(res.Location.EndLine), Col: read.Number(res.Location.EndColumn)}
+		r.takeOf(tool, match, region(res.Code, from, to), lines)
 	default:
-		r.takeOf(tool, match, secret, lines)
+		r.takeOf(tool, match, res.Code, lines)
 	}
 	res.Message = cmp.Or(res.Rule.Message, res.Rule.Name)
 	hide(res, match)

@@ -1,0 +1,119 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// tokens is a full report of a file with two tokens, so many lines further down.
+func tokens(metadata string, down int) string {
+	var results []string
+	for line, name := range map[int]string{3: "one", 9: "two"} {
+		code := fmt.Sprintf("use('%s-%s')", plainSecret, name)
+		results = append(results, fmt.Sprintf(`{"check_id":"acme.tokens","path":"a.py","start":{"line":%[1]d,"col":1},"end":{"line":%[1]d,"col":%[2]d},
+			"extra":{"severity":"ERROR","message":"found %[3]s","metadata":{%[4]s},"fingerprint":"f-%[5]s_0","lines":%[3]q}}`, line+down, len(code)+1, code, metadata, name))
+	}
+	return `{"version":"1.180.0","errors":[],"paths":{"scanned":["a.py"]},"results":[` + strings.Join(results, ",") + `]}`
+}
+
+// TestDecisionsStayWhenARuleProvesToLookForSecrets: the report that tells has the secrets
+// with their hashes, on other lines. Nothing of what stood for their code is left.
+func TestDecisionsStayWhenARuleProvesToLookForSecrets(t *testing.T) {
+	each(t, func(w *world) {
+		w.imports("", tokens("", 0))
+		before, ids := w.code("main")
+		w.same("findings of code", map[string]string{"acme.tokens a.py:3": "open", "acme.tokens a.py:9": "open"}, before)
+		if _, err := w.client().TriageFindings(w.Context(), "acme", api.TriageRequest{
+			IssueType: "sast", IssueIDs: []api.Int{api.Int(ids["acme.tokens a.py:9"])}, NewTriageState: "ignored",
+		}); err != nil {
+			t.Fatal(err)
+		}
+		was := w.rewritable()
+		guesses := []string{plainSecret, "f-one", "f-two"}
+		for i := range was {
+			f := &was[i]
+			for _, d := range []redoubt.Digest{f.Identity.Hash, f.CodeHash, f.PatternHash, f.EdgeHash, f.Content} {
+				if d != (redoubt.Digest{}) {
+					guesses = append(guesses, fmt.Sprintf("%X", d[:]))
+				}
+			}
+		}
+		if w.config.Dir != "" && len(w.standing(guesses)) == 0 {
+			t.Fatal("the test looks for what was never there")
+		}
+		w.imports("", tokens(`"product":"secrets"`, 3))
+		rows := w.secretRows()
+		w.same("secrets", []secretRow{
+			{fmt.Sprint(ids["acme.tokens a.py:3"]), rows[0].Rule, "a.py:6", "OPEN"},
+			{fmt.Sprint(ids["acme.tokens a.py:9"]), rows[0].Rule, "a.py:12", "IGNORED"},
+		}, rows)
+		w.same("occurrences of the rule", 2, w.occurrences("acme.tokens"))
+		for i, f := range w.written() {
+			if !f.CreatedAt.Equal(was[i].CreatedAt) || !f.RelevantSince.Equal(was[i].RelevantSince) || f.LineageID != was[i].LineageID {
+				t.Errorf("finding %d was of %v and is of %v", f.ID, was[i].CreatedAt, f.CreatedAt)
+			}
+		}
+		w.same("what stands in the tables of findings", []string(nil), w.standing(guesses))
+		w.imports("", tokens(`"product":"secrets"`, 0))
+		w.same("once more, on the lines from before", []string{"a.py:3 OPEN", "a.py:9 IGNORED"}, w.placesOfSecrets())
+	})
+}
+
+// rewritable are the findings that a rule for secrets would take along.
+func (w *world) rewritable() (list []redoubt.FindingWrite) {
+	w.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		list, err = tx.CodeFindings(ctx, []redoubt.SecretRule{{Tool: "semgrep", Name: "acme.tokens"}})
+		return err
+	})
+	return list
+}
+
+func (w *world) written() (list []redoubt.Finding) {
+	w.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		project, err := tx.ProjectByName(ctx, "acme/demo")
+		if err != nil {
+			return err
+		}
+		list, err = tx.Findings(ctx, project.ID, "refs/heads/main", "semgrep")
+		return err
+	})
+	return list
+}
+
+func (w *world) placesOfSecrets() (list []string) {
+	w.Helper()
+	for _, r := range w.secretRows() {
+		list = append(list, r.Place+" "+r.Status)
+	}
+	return list
+}
+
+// standing tells which texts stand in a column of the tables of findings.
+func (w *world) standing(texts []string) (found []string) {
+	w.Helper()
+	if w.config.Dir == "" {
+		return nil
+	}
+	for _, table := range []string{"finding", "finding_body", "finding_event", "finding_snippet", "lineage", "lineage_identity"} {
+		var columns []string
+		for _, column := range w.read(`SELECT name FROM pragma_table_info('` + table + `')`) {
+			columns = append(columns, "quote("+column+")", "quote(CAST("+column+" AS TEXT))")
+		}
+		for _, row := range w.read(`SELECT ` + strings.Join(columns, " || ' ' || ") + ` FROM ` + table) {
+			for _, text := range texts {
+				if strings.Contains(row, text) {
+					found = append(found, table+": "+text)
+				}
+			}
+		}
+	}
+	return found
+}
