@@ -29,6 +29,14 @@ type SCABody struct {
 	VulnerabilityIdentifier *string         `json:"vulnerability_identifier"`
 }
 
+// Evidence is what pages show beside a finding; its JSON is stored as it is.
+type Evidence struct {
+	Code     string     `json:"code,omitempty"` // never of a secret
+	DataFlow []FlowStep `json:"data_flow,omitempty"`
+	Commit   string     `json:"commit,omitempty"` // where a historical secret was found
+	Blocking bool       `json:"blocking,omitempty"`
+}
+
 // WireLocation is the contract's Location object.
 type WireLocation struct {
 	Column    int    `json:"column"`

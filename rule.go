@@ -1,9 +1,22 @@
 package redoubt
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // SecretRule names a rule of a tool that looks for secrets (semantics §16).
 type SecretRule struct{ Tool, Name string }
+
+// CanonicalTool spells the tool as its source does: the editions of semgrep and
+// opengrep are one (semantics §4).
+func CanonicalTool(tool string) string {
+	tool = strings.ToLower(strings.TrimSpace(tool))
+	if strings.HasPrefix(tool, "semgrep") || strings.HasPrefix(tool, "opengrep") {
+		return "semgrep"
+	}
+	return strings.ReplaceAll(tool, ":", "_")
+}
 
 // Rule is what a scanner tells about the rule behind its results. A stored rule
 // is one version of it: another content under the same name is another row.

@@ -13,6 +13,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
@@ -89,7 +90,7 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 			return err
 		}
 		files.o.RuleText = func(name string) []byte { return texts[name] }
-		secret, err = ingest.KnownSecretRules(ctx, tx)
+		secret, err = conceal.KnownRules(ctx, tx)
 		return err
 	})
 	if err != nil {
@@ -107,7 +108,11 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 		upload := c.upload()
 		upload.DeclaredFull = c.Full && !files.blind
 		upload.Advised = advisory.NewLibrary(orders).For(tx)
-		if summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned); err != nil {
+		reports, err := conceal.Resolve(ctx, tx, cleaned)
+		if err != nil {
+			return err
+		}
+		if summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reports); err != nil {
 			return err
 		}
 		if len(files.unread) == 0 { // else some of the folder may be among them

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -167,7 +167,7 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err er
 		if known, err = tx.AgentScan(ctx, in.UniqueID); err != nil || known.Answer != nil {
 			return err
 		}
-		secret, err = ingest.KnownSecretRules(ctx, tx)
+		secret, err = conceal.KnownRules(ctx, tx)
 		return err
 	})
 	if err != nil || known.Answer != nil {

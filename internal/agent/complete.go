@@ -11,6 +11,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
@@ -115,7 +116,7 @@ func (c *completion) unpack(known redoubt.AgentScan, secretKey []byte, secret fu
 
 // apply writes what the scan changes and returns the answer.
 func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
-	reports, err := ingest.ResolveSecrets(ctx, c.tx, c.read)
+	reports, err := conceal.Resolve(ctx, c.tx, c.read)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -48,7 +49,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		if _, _, err := find(ctx, tx, caller, id); err != nil {
 			return err
 		}
-		secret, err = ingest.KnownSecretRules(ctx, tx)
+		secret, err = conceal.KnownRules(ctx, tx)
 		return err
 	}); err != nil {
 		return err // before reading a body that is not wanted
@@ -65,7 +66,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		if err != nil || known.Done != nil || known.Answer != nil {
 			return err // completed: the request was repeated
 		}
-		reports, err := ingest.ResolveSecrets(ctx, tx, cleaned)
+		reports, err := conceal.Resolve(ctx, tx, cleaned)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
@@ -69,7 +70,10 @@ func (in *intake) apply(project, commit string) time.Duration {
 	return timed(func() {
 		cleaned := reading.Clean(nil)
 		w.check(w.store.Update(w.tb.Context(), w.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned)
+			reports, err := conceal.Resolve(ctx, tx, cleaned)
+			if err == nil {
+				_, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reports)
+			}
 			return err
 		}))
 	})()

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
@@ -79,7 +80,10 @@ func heavyUpload(b *testing.B, file string) (read, applied, stored int64) {
 		upload := ingest.Upload{Project: redoubt.Project{Name: "acme/heavy"}, Ref: "main", Commit: "c", Full: true}
 		cleaned := reading.Clean(nil)
 		err := st.Update(b.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned)
+			reports, err := conceal.Resolve(ctx, tx, cleaned)
+			if err == nil {
+				_, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reports)
+			}
 			return err
 		})
 		if err != nil {

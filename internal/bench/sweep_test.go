@@ -12,6 +12,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
@@ -130,7 +131,10 @@ func (f *followed) fill(refs []int, packages int) (known map[string]bool, names 
 		project := fmt.Sprint("acme/service-", at)
 		upload := ingest.Upload{Project: redoubt.Project{Name: project, URL: "https://git.example/" + project}, Ref: "main", Commit: "1", Full: true}
 		f.check(f.store.Update(f.b.Context(), f.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reading.Clean(nil))
+			reports, err := conceal.Resolve(ctx, tx, reading.Clean(nil))
+			if err == nil {
+				_, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reports)
+			}
 			return err
 		}))
 	}

@@ -17,7 +17,7 @@ var nouns = []string{"."}
 
 // adapters is what the rooms that speak to the outside may import.
 var adapters = []string{
-	".", "api", "internal/auth", "internal/report", "internal/ingest", "internal/triage", "internal/exemption", "internal/index", "internal/advisory",
+	".", "api", "internal/auth", "internal/report", "internal/conceal", "internal/ingest", "internal/triage", "internal/exemption", "internal/index", "internal/advisory",
 	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/scm", "internal/hosts", "internal/ticket", "internal/notify", "internal/globalsearch",
 }
 
@@ -28,6 +28,7 @@ var rooms = []room{
 
 	{path: "internal/report", imports: []string{".", "internal/purl", "internal/weakness"}},
 	{path: "internal/align"},
+	{path: "internal/conceal", imports: nouns},
 	{path: "internal/ingest", imports: []string{".", "internal/align", "internal/purl"}},
 	{path: "internal/triage", imports: nouns},
 	{path: "internal/ticket", imports: nouns},

@@ -301,7 +301,7 @@ func (a *alignment) read(rows []*redoubt.Finding) ([]said, error) {
 		if !a.texts || f.CodeHash == (redoubt.Digest{}) || f.IssueType != redoubt.SAST {
 			continue
 		}
-		var evidence Evidence
+		var evidence redoubt.Evidence
 		if err := json.Unmarshal(w.Evidence, &evidence); err != nil {
 			return nil, fmt.Errorf("the code of finding %d: %w", f.ID, err)
 		}

@@ -13,12 +13,8 @@ import (
 const maxScans = 100
 
 // ApplyAll takes in all that was read of one request, a scan for each source
-// (semantics §9), in one transaction: all or none. The reading is used up.
-func ApplyAll(ctx context.Context, s Store, ex Exemptions, upload Upload, reading Reading) ([]Summary, error) {
-	reports, err := ResolveSecrets(ctx, s, reading)
-	if err != nil {
-		return nil, err
-	}
+// (semantics §9), in one transaction: all or none. The reports are used up.
+func ApplyAll(ctx context.Context, s Store, ex Exemptions, upload Upload, reports []*redoubt.Report) ([]Summary, error) {
 	if len(reports) > maxScans {
 		return nil, fmt.Errorf("the upload is %w: it would make %d scans; send at most %d at once", redoubt.ErrTooLarge, len(reports), maxScans)
 	}

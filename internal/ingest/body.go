@@ -8,18 +8,10 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// Evidence is what pages show beside a finding; its JSON is stored as it is.
-type Evidence struct {
-	Code     string             `json:"code,omitempty"` // never of a secret
-	DataFlow []redoubt.FlowStep `json:"data_flow,omitempty"`
-	Commit   string             `json:"commit,omitempty"` // where a historical secret was found
-	Blocking bool               `json:"blocking,omitempty"`
-}
-
 // encodeBody writes what readers see of a sighting: its body and its evidence.
 func encodeBody(s *Sighting, links Links) (body, evidence []byte, err error) {
 	r, b := s.Result, bodyOf(s, links)
-	e := Evidence{DataFlow: r.DataFlow, Blocking: r.Blocking}
+	e := redoubt.Evidence{DataFlow: r.DataFlow, Blocking: r.Blocking}
 	switch {
 	case s.Finding.IssueType != redoubt.Secrets:
 		e.Code = r.Code

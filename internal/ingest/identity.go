@@ -33,7 +33,7 @@ type Sighting struct {
 // several results by its nature (a secret that a file repeats, a package in
 // several versions), the first in the tree that is not muted speaks for them.
 func Observe(report *redoubt.Report) ([]Sighting, redoubt.Refusals) {
-	o := observer{tool: canonicalTool(report.Tool), ordinals: map[redoubt.Digest]int64{}, at: map[redoubt.Identity]int{}}
+	o := observer{tool: redoubt.CanonicalTool(report.Tool), ordinals: map[redoubt.Digest]int64{}, at: map[redoubt.Identity]int{}}
 	var refused redoubt.Refusals
 	results := make([]digestedResult, 0, len(report.Results))
 	for i := range report.Results {
@@ -100,16 +100,6 @@ func version(r *redoubt.Result) string {
 		return ""
 	}
 	return r.Dependency.Version
-}
-
-// canonicalTool spells the tool as its source does: the editions of semgrep and
-// opengrep are one (semantics §4).
-func canonicalTool(tool string) string {
-	tool = strings.ToLower(strings.TrimSpace(tool))
-	if strings.HasPrefix(tool, "semgrep") || strings.HasPrefix(tool, "opengrep") {
-		return "semgrep"
-	}
-	return strings.ReplaceAll(tool, ":", "_")
 }
 
 // observer builds sightings; ordinals counts equal keys within the report.

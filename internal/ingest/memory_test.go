@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -417,4 +418,10 @@ func (m *memory) DropInventories(_ context.Context, _ int64, ref, source string,
 	}
 	slices.Sort(dropped)
 	return dropped, dependencies, nil
+}
+
+// toolOf is the tool of a source.
+func toolOf(source string) string {
+	tool, _, _ := strings.Cut(source, ":")
+	return tool
 }

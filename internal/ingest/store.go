@@ -65,17 +65,6 @@ type Store interface {
 	// where no content tells.
 	RuleLanguages(ctx context.Context, names []string) (map[string][]string, error)
 
-	// SecretRules tells which rules look for secrets, as uploads or policies
-	// said, and whether PutSecretRules was told of them.
-	SecretRules(ctx context.Context) (map[redoubt.SecretRule]bool, error)
-	PutSecretRules(ctx context.Context, rules []redoubt.SecretRule) error
-	// CodeFindings reads all findings of code of the rules, on whatever ref and
-	// in whatever state, with what readers see of them.
-	CodeFindings(ctx context.Context, rules []redoubt.SecretRule) ([]redoubt.FindingWrite, error)
-	// ConcealFindings writes findings of code anew that are secrets now. It
-	// leaves nothing of what they were, identities included.
-	ConcealFindings(ctx context.Context, findings []redoubt.FindingWrite) error
-
 	// NewFindingIDs reserves n ids, which count up per deployment.
 	NewFindingIDs(ctx context.Context, n int) ([]int64, error)
 	NewLineageIDs(ctx context.Context, n int) ([]int64, error)

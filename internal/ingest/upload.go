@@ -41,7 +41,7 @@ func (u *Upload) Check(now time.Time) error {
 			fault(name.location, "%v", err)
 		}
 	}
-	if canonicalTool(u.Report.Tool) == "" {
+	if redoubt.CanonicalTool(u.Report.Tool) == "" {
 		fault("tool", "the report does not say which tool made it")
 	}
 	if u.DeclaredFull && !u.Full {
@@ -59,7 +59,7 @@ func (u *Upload) Check(now time.Time) error {
 // source is the tool and the category: a scan closes only findings of its own
 // (semantics §4).
 func (u *Upload) source() string {
-	parts := []string{canonicalTool(u.Report.Tool), u.Category, u.Report.Image}
+	parts := []string{redoubt.CanonicalTool(u.Report.Tool), u.Category, u.Report.Image}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ":")
 }
 

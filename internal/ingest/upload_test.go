@@ -234,16 +234,11 @@ func TestApplyAll(t *testing.T) {
 	one, other := full(matched("a.py", 1, "x")), full(secret("a.py", 1, 1))
 	other.Report.Tool = "gitleaks"
 	m := newMemory()
-	sums, err := ApplyAll(t.Context(), m, m, one, reading{one.Report, other.Report})
+	sums, err := ApplyAll(t.Context(), m, m, one, []*redoubt.Report{one.Report, other.Report})
 	if err != nil || len(sums) != 2 || sums[0].Source != "semgrep" || sums[1].Source != "gitleaks" || sums[0].ScanID == sums[1].ScanID {
 		t.Fatalf("%+v, %v", sums, err)
 	}
-	if sums, err := ApplyAll(t.Context(), m, m, one, reading{one.Report, nil}); err == nil || sums != nil {
+	if sums, err := ApplyAll(t.Context(), m, m, one, []*redoubt.Report{one.Report, nil}); err == nil || sums != nil {
 		t.Errorf("with a broken one: %+v, %v", sums, err)
 	}
 }
-
-// reading has its reports ready.
-type reading []*redoubt.Report
-
-func (r reading) Reports(func(tool, rule string) bool) []*redoubt.Report { return r }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -64,7 +65,11 @@ func (w *vexWorld) imports(project, ref string, files ...string) []Summary {
 	err := w.s.Update(w.t.Context(), w.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
 		upload := Upload{Project: redoubt.Project{Name: project}, Ref: ref, Full: true, DeclaredFull: true, Decides: true}
 		counted := &countingTx{Tx: tx}
-		summaries, err = ApplyAll(ctx, tx, exemption.ForImport{Store: counted}, upload, reading.Clean(nil))
+		reports, err := conceal.Resolve(ctx, tx, reading.Clean(nil))
+		if err != nil {
+			return err
+		}
+		summaries, err = ApplyAll(ctx, tx, exemption.ForImport{Store: counted}, upload, reports)
 		w.judged = counted.judged
 		return err
 	})

@@ -9,7 +9,6 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
-	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -43,7 +42,7 @@ func addEvidence(out *api.EvidenceResponse, found store.Occurrence) error {
 	if len(found.Evidence) == 0 {
 		return nil
 	}
-	var e ingest.Evidence
+	var e redoubt.Evidence
 	if err := json.Unmarshal(found.Evidence, &e); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
@@ -75,7 +75,7 @@ func (f *importFiles) begin(ctx context.Context) error {
 			return err
 		}
 		f.o.RuleText, f.rules = func(name string) []byte { return texts[name] }, digestOfRules(texts)
-		if f.secret, err = ingest.KnownSecretRules(ctx, c.tx); err != nil {
+		if f.secret, err = conceal.KnownRules(ctx, c.tx); err != nil {
 			return err
 		}
 		f.project, err = knownProject(ctx, c.tx, c.caller.Globs(), f.in)

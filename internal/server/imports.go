@@ -10,6 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
@@ -87,7 +88,11 @@ func (c *call) takeImport(ctx context.Context, upload ingest.Upload, files *impo
 		}
 		gate := importGate{tx: c.tx}
 		upload.Before = gate.look
-		summaries, err := ingest.ApplyAll(ctx, c.tx, exemption.ForImport{Store: c.tx}, upload, cleaned)
+		reports, err := conceal.Resolve(ctx, c.tx, cleaned)
+		if err != nil {
+			return nil, err
+		}
+		summaries, err := ingest.ApplyAll(ctx, c.tx, exemption.ForImport{Store: c.tx}, upload, reports)
 		if err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ type flowStep struct {
 }
 
 // evidenceOf reads the evidence of a finding; empty where the scanner sent none.
-func evidenceOf(o store.Occurrence) (e ingest.Evidence, err error) {
+func evidenceOf(o store.Occurrence) (e redoubt.Evidence, err error) {
 	if len(o.Evidence) > 0 {
 		err = json.Unmarshal(o.Evidence, &e)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/demo"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exemption"
@@ -151,7 +152,10 @@ func (s *site) upload(u ingest.Upload, reading *report.Reading) {
 func applyTo(ctx context.Context, s *store.Store, org redoubt.Deployment, u ingest.Upload, reading *report.Reading) error {
 	cleaned := reading.Clean(nil)
 	return s.Update(ctx, org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, u, cleaned)
+		reports, err := conceal.Resolve(ctx, tx, cleaned)
+		if err == nil {
+			_, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, u, reports)
+		}
 		return err
 	})
 }

@@ -1,4 +1,7 @@
-package ingest
+// Package conceal makes secrets of stored findings of code whose rule proves to look for
+// secrets. They keep their ids, dates and decisions. Nothing stays from which a secret could
+// be guessed.
+package conceal
 
 import (
 	"cmp"
@@ -21,33 +24,50 @@ type Reading interface {
 	Reports(known func(tool, rule string) bool) []*redoubt.Report
 }
 
-// SecretRuleStore tells which rules look for secrets, by tool and name, and whether
-// what is stored of their findings was rewritten since that is known.
-type SecretRuleStore interface {
+// RuleStore tells which rules look for secrets, by tool and name.
+type RuleStore interface {
+	// SecretRules tells which rules look for secrets, as uploads or policies said, and whether
+	// PutSecretRules was told of them.
 	SecretRules(ctx context.Context) (map[redoubt.SecretRule]bool, error)
 }
 
-// KnownSecretRules asks which rules look for secrets, for cleaning an upload before
+// Store is what Resolve needs of one transaction.
+type Store interface {
+	RuleStore
+	PutSecretRules(ctx context.Context, rules []redoubt.SecretRule) error
+	// PutRules stores contents not seen before and returns the id of each, in the order given.
+	PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, error)
+	// CodeFindings reads all findings of code of the rules, on whatever ref and in whatever
+	// state, with what readers see of them.
+	CodeFindings(ctx context.Context, rules []redoubt.SecretRule) ([]redoubt.FindingWrite, error)
+	// AddIdentities puts identities into lineages.
+	AddIdentities(ctx context.Context, projectID int64, links []redoubt.IdentityLink) error
+	// ConcealFindings writes findings of code anew that are secrets now. It leaves nothing of
+	// what they were, identities included.
+	ConcealFindings(ctx context.Context, findings []redoubt.FindingWrite) error
+}
+
+// KnownRules asks which rules look for secrets, for cleaning an upload before
 // the transaction that takes it in.
-func KnownSecretRules(ctx context.Context, s SecretRuleStore) (known func(tool, rule string) bool, err error) {
+func KnownRules(ctx context.Context, s RuleStore) (known func(tool, rule string) bool, err error) {
 	rules, err := s.SecretRules(ctx)
 	return isAmong(rules), err
 }
 
 func isAmong(rules map[redoubt.SecretRule]bool) func(tool, rule string) bool {
 	return func(tool, rule string) bool {
-		_, ok := rules[redoubt.SecretRule{Tool: canonicalTool(tool), Name: rule}]
+		_, ok := rules[redoubt.SecretRule{Tool: redoubt.CanonicalTool(tool), Name: rule}]
 		return ok
 	}
 }
 
-// ResolveSecrets returns the reports of a reading by what is known of rules, and rewrites what is stored
+// Resolve returns the reports of a reading by what is known of rules, and rewrites what is stored
 // by what it tells of them: findings of code of a rule that proves to look for
 // secrets become secrets without code, with their ids, dates and triage, and nothing
 // that could be guessed from stays of them. The rule's next report is aligned with them
 // as with any findings without code. Every upload is read through it, in the
 // transaction that takes it in; what takes long of it was done before.
-func ResolveSecrets(ctx context.Context, s Store, reading Reading) ([]*redoubt.Report, error) {
+func Resolve(ctx context.Context, s Store, reading Reading) ([]*redoubt.Report, error) {
 	known, err := s.SecretRules(ctx)
 	if err != nil {
 		return nil, err
@@ -57,7 +77,7 @@ func ResolveSecrets(ctx context.Context, s Store, reading Reading) ([]*redoubt.R
 	var fresh []redoubt.SecretRule
 	for _, report := range reports {
 		for _, rule := range rulesOf(report) {
-			key := redoubt.SecretRule{Tool: canonicalTool(report.Tool), Name: rule.Name}
+			key := redoubt.SecretRule{Tool: redoubt.CanonicalTool(report.Tool), Name: rule.Name}
 			if rule.IssueType == redoubt.Secrets && c.told[key] == nil {
 				c.told[key] = rule
 				if _, again := known[key]; !again {
@@ -148,27 +168,26 @@ func toolOf(source string) string {
 // conceal makes a secret without code of a finding of code. Its identity is made up for
 // it alone: every other one is a digest of the code, which could be guessed from that.
 func conceal(w *redoubt.FindingWrite, rule *redoubt.Rule, ruleID int64) (err error) {
-	var d digester
 	var body redoubt.Body
 	if err := json.Unmarshal(fmt.Appendf(nil, "{%s}", w.Body), &body); err != nil {
 		return fmt.Errorf("the body of finding %d: %w", w.ID, err)
 	}
-	var evidence Evidence
+	var evidence redoubt.Evidence
 	if len(w.Evidence) > 0 {
 		if err := json.Unmarshal(w.Evidence, &evidence); err != nil {
 			return fmt.Errorf("the evidence of finding %d: %w", w.ID, err)
 		}
 	}
-	w.Identity = redoubt.Identity{Kind: redoubt.IdentitySecret, Hash: d.start("concealed 1").num(w.ID).sum()}
+	w.Identity = redoubt.NumberedIdentity(redoubt.IdentitySecret, redoubt.MatchKey("concealed 1", redoubt.Digest{}), w.ID)
 	w.CodeHash, w.PatternHash, w.EdgeHash, w.Content = redoubt.Digest{}, redoubt.Digest{}, redoubt.Digest{}, redoubt.Digest{}
 	w.IssueType, w.SecretType, w.ValidationState = redoubt.Secrets, rule.SecretType, redoubt.NoValidator
 	w.RuleID, w.ProOnly = ruleID, false
-	body.RuleMessage = nonEmpty(cmp.Or(rule.Message, rule.Name))
+	message := cmp.Or(rule.Message, rule.Name)
+	body.RuleMessage = &message
 	body.SyntacticID, body.MatchBasedID = "", hex.EncodeToString(w.Identity.Hash[:])
 	if w.Body, err = body.Members(); err != nil {
 		return err
 	}
-	text, err := toJSON(Evidence{Blocking: evidence.Blocking})
-	w.Evidence = []byte(text)
+	w.Evidence, err = json.Marshal(redoubt.Evidence{Blocking: evidence.Blocking})
 	return err
 }

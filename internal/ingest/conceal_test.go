@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/conceal"
 )
 
 // teaching is a reading that calls its rule one for secrets.
@@ -59,7 +60,7 @@ func TestSettleRewritesFindings(t *testing.T) {
 			before[id], lineages[f.LineageID] = f.Finding, *m.lineages[f.LineageID]
 		}
 		m.tick(time.Minute)
-		reports, err := ResolveSecrets(t.Context(), m, taught("eqeq"))
+		reports, err := conceal.Resolve(t.Context(), m, taught("eqeq"))
 		if err != nil || len(reports) != 1 || !m.secretRules[redoubt.SecretRule{Tool: "semgrep", Name: "eqeq"}] {
 			rt.Fatalf("%d reports, %v, %v", len(reports), m.secretRules, err)
 		}
@@ -83,7 +84,7 @@ func TestSettleRewritesFindings(t *testing.T) {
 			}
 		}
 		writes := m.writes
-		if _, err := ResolveSecrets(t.Context(), m, taught("eqeq")); err != nil || m.writes != writes {
+		if _, err := conceal.Resolve(t.Context(), m, taught("eqeq")); err != nil || m.writes != writes {
 			rt.Fatalf("told again, it writes: %v", err)
 		}
 	})
@@ -155,7 +156,11 @@ func TestTheReportThatTellsContinuesFindings(t *testing.T) {
 			u := full()
 			u.Full, u.DeclaredFull, u.Report = c.full, c.full, &c.told
 			m.tick(time.Minute)
-			if _, err := ApplyAll(t.Context(), m, m, u, teaching{[]*redoubt.Report{&c.told}}); err != nil {
+			reports, err := conceal.Resolve(t.Context(), m, teaching{[]*redoubt.Report{&c.told}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ApplyAll(t.Context(), m, m, u, reports); err != nil {
 				t.Fatal(err)
 			}
 			got := map[int]string{}
@@ -188,7 +193,7 @@ func TestRulesOfOtherToolsAreNotMeant(t *testing.T) {
 	nightly := full(result(eqeq, "b.py", 3, "raw"))
 	nightly.Category = "nightly"
 	apply(t, m, nightly)
-	if _, err := ResolveSecrets(t.Context(), m, taught("eqeq")); err != nil {
+	if _, err := conceal.Resolve(t.Context(), m, taught("eqeq")); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range m.rows {
@@ -204,7 +209,7 @@ func TestAPolicyTeachesToo(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(result(eqeq, "a.py", 3, "raw")))
 	m.secretRules[redoubt.SecretRule{Tool: "semgrep", Name: "eqeq"}] = false
-	if _, err := ResolveSecrets(t.Context(), m, teaching{}); err != nil {
+	if _, err := conceal.Resolve(t.Context(), m, teaching{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range m.rows {
@@ -242,7 +247,11 @@ func TestBranchesKeepOneDecision(t *testing.T) {
 			u := full()
 			u.Ref = ref
 			m.tick(time.Minute)
-			if _, err := ApplyAll(t.Context(), m, m, u, taught("eqeq", one, other)); err != nil {
+			reports, err := conceal.Resolve(t.Context(), m, taught("eqeq", one, other))
+			if err == nil {
+				_, err = ApplyAll(t.Context(), m, m, u, reports)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
