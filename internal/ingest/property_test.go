@@ -53,7 +53,9 @@ func drawUpload(t *rapid.T, tr *tree, now time.Time) Upload {
 	u.Commit = rapid.SampledFrom([]string{"", "", "c1", "c2", "c3"}).Draw(t, "commit")
 	u.Full = rapid.IntRange(0, 3).Draw(t, "full") > 0
 	u.DeclaredFull = u.Full && rapid.Bool().Draw(t, "declared")
-	r.HidesMuted = rapid.IntRange(0, 3).Draw(t, "hides") == 0
+	if r.HidesMuted = rapid.IntRange(0, 3).Draw(t, "hides") == 0; r.HidesMuted {
+		r.Results = slices.DeleteFunc(r.Results, func(r redoubt.Result) bool { return r.Muted })
+	}
 	r.Failed = rapid.IntRange(0, 9).Draw(t, "failed") == 0
 	if rapid.Bool().Draw(t, "tells rules") {
 		r.RulesRun = some(t, allRules, "rules")
