@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/redoubt/redoubt"
@@ -13,46 +12,30 @@ type removalDetail struct {
 	MergedInto int64  `json:"merged_into,omitempty"`
 }
 
-// withSurvivors adds to the removals of findings that were merged what the histories of
-// those that stay tell of it.
-func withSurvivors(events []redoubt.FindingEvent) ([]redoubt.FindingEvent, error) {
-	for _, e := range events {
-		if e.Kind != redoubt.EventRemoved || e.Detail == "" {
-			continue
-		}
-		var why removalDetail
-		if err := json.Unmarshal([]byte(e.Detail), &why); err != nil {
-			return nil, err
-		}
-		if why.MergedInto == 0 {
-			continue
-		}
-		detail, err := toJSON(redoubt.MergedFinding{FindingID: e.FindingID})
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, redoubt.FindingEvent{FindingID: why.MergedInto, ScanID: e.ScanID, Kind: redoubt.EventMerged, Detail: detail})
+// explain tells in the history of a finding that went why it did and, if it was merged, in
+// that of the finding that stays.
+func (f *follower) explain(removed *redoubt.FindingEvent, why removalDetail) {
+	if f.plan.err != nil {
+		return
 	}
-	return events, nil
+	if removed.Detail, f.plan.err = toJSON(why); why.MergedInto != 0 {
+		f.plan.addEvent(why.MergedInto, redoubt.EventMerged, redoubt.MergedFinding{FindingID: removed.FindingID})
+	}
 }
 
 // explainRemovals gives the removals that the plan found their reasons.
-func (f *follower) explainRemovals(rows []redoubt.Finding) (err error) {
+func (f *follower) explainRemovals(rows []redoubt.Finding) error {
 	identities := make(map[int64]redoubt.Identity, len(rows))
 	for i := range rows {
 		identities[rows[i].ID] = rows[i].Identity
 	}
 	for i := range f.plan.changes.Events {
-		e := &f.plan.changes.Events[i]
-		if e.Kind != redoubt.EventRemoved || e.Detail != "" {
-			continue
-		}
-		if e.Detail, err = toJSON(f.removal(e.FindingID, identities[e.FindingID])); err != nil {
-			return err
+		if e := f.plan.changes.Events[i]; e.Kind == redoubt.EventRemoved && e.Detail == "" {
+			f.explain(&e, f.removal(e.FindingID, identities[e.FindingID]))
+			f.plan.changes.Events[i] = e
 		}
 	}
-	f.plan.changes.Events, err = withSurvivors(f.plan.changes.Events)
-	return err
+	return f.plan.err
 }
 
 func mergedInto(by redoubt.Subject) removalDetail {

@@ -152,9 +152,9 @@ func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding
 		}
 		if live(other.State) {
 			next.State, next.StateUpdatedAt = redoubt.StateRemoved, f.plan.At
-			f.plan.addEvent(other.ID, redoubt.EventRemoved, removalDetail{
-				Reason: fmt.Sprintf("merged into #%d: the advisories name one vulnerability", stays.ID), MergedInto: stays.ID,
-			})
+			gone := redoubt.FindingEvent{FindingID: other.ID, ScanID: f.plan.ScanID, Kind: redoubt.EventRemoved}
+			f.explain(&gone, removalDetail{fmt.Sprintf("merged into #%d: the advisories name one vulnerability", stays.ID), stays.ID})
+			f.plan.changes.Events = append(f.plan.changes.Events, gone)
 		}
 		if next != *other {
 			f.plan.changes.Updated = append(f.plan.changes.Updated, redoubt.FindingWrite{Finding: next})
