@@ -11,6 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/align"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // pair is a stored finding and the sighting that it is now.
@@ -61,7 +62,7 @@ type alike struct {
 
 // newAlignment pairs what it can without bodies: everything in unchanged files, and in
 // changed ones code that is unique on both sides. This saves most reads of an import.
-func newAlignment(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) Links, scope Scope) *alignment {
+func newAlignment(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) weblink.Links, scope Scope) *alignment {
 	a := &alignment{scope: scope, stays: map[string]bool{}}
 	changed := changedFiles(rows, sightings, links, scope)
 	of := func(f *redoubt.Finding, content redoubt.Digest) likeness {
@@ -79,14 +80,14 @@ func newAlignment(rows []*redoubt.Finding, sightings []*Sighting, links func(*Si
 		kinds[k].rows, had[f.Path] = append(kinds[k].rows, f), true
 	}
 	for _, s := range sightings {
-		k := of(&s.Finding, links(s).content(s.Finding.Content))
+		k := of(&s.Finding, linkedContent(links(s), s.Finding.Content))
 		if a.stays[k.path] = had[k.path]; kinds[k] != nil {
 			kinds[k].sightings = append(kinds[k].sightings, s)
 		}
 	}
 	paired := make(map[*redoubt.Finding]bool, len(rows))
 	for _, s := range sightings {
-		k := of(&s.Finding, links(s).content(s.Finding.Content))
+		k := of(&s.Finding, linkedContent(links(s), s.Finding.Content))
 		both := kinds[k]
 		if both == nil || both.next == len(both.rows) || changed[k.path] && !scope.clear(both) {
 			a.sightings = append(a.sightings, s)
@@ -116,7 +117,7 @@ func (s Scope) clear(both *alike) bool {
 
 // changedFiles returns the files whose stored contents differ from the reported ones, and
 // those with a finding without code that step 3 of the alignment must not use.
-func changedFiles(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) Links, scope Scope) map[string]bool {
+func changedFiles(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) weblink.Links, scope Scope) map[string]bool {
 	type content struct {
 		path string
 		is   redoubt.Digest
@@ -129,7 +130,7 @@ func changedFiles(rows []*redoubt.Finding, sightings []*Sighting, links func(*Si
 		}
 	}
 	for _, s := range sightings {
-		count[content{s.Finding.Path, links(s).content(s.Finding.Content)}]--
+		count[content{s.Finding.Path, linkedContent(links(s), s.Finding.Content)}]--
 	}
 	for c, n := range count {
 		if n != 0 {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // digester gathers the fields of one thing, each with its length, so that no
@@ -87,4 +88,14 @@ func (d *digester) dependency(v *redoubt.Vulnerable) {
 	if v.Unrated {
 		d.str("unrated")
 	}
+}
+
+// linkedContent is a result's digest together with what its body says beyond it: the
+// repository that its links lead to. The commit is no part, or each scan would write every body anew.
+func linkedContent(links weblink.Links, result redoubt.Digest) redoubt.Digest {
+	if links.Repository() == "" {
+		return result
+	}
+	var d digester
+	return d.start("linked").digest(result).str(links.Repository()).sum()
 }
