@@ -41,9 +41,10 @@ type ManagedScan struct {
 
 // Project is one repository, or one part of it that is scanned apart.
 type Project struct {
-	ID            int64  // global, fits uint32
-	Name          string // two segments or more, as acme/payments
-	URL           string // absolute, or empty when no scan told it
+	ID            int64    // global, fits uint32
+	Name          string   // two segments or more, as acme/payments
+	OldNames      []string // that answer still (semantics §7); a Batch has them, other lists do not
+	URL           string   // absolute, or empty when no scan told it
 	Tags          []string
 	CreatedAt     time.Time
 	DefaultBranch string    // full ref of the first branch fully scanned; empty before

@@ -17,9 +17,9 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
-	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // source is what all uploads here are: semgrep's (semantics §4).
@@ -86,7 +86,7 @@ func (b *beginRequest) begun() (begun, error) {
 	}
 	p := &b.Project
 	out := begun{
-		Project: redoubt.Project{Name: cmp.Or(p.DisplayName, p.Repository), URL: ingest.WebURL(p.URL)},
+		Project: redoubt.Project{Name: cmp.Or(p.DisplayName, p.Repository), URL: weblink.URL(p.URL)},
 		Ref:     ref(p.Environment, p.Branch), Commit: p.Commit, Full: p.Full, Products: b.Scan.Products, OnlyRules: b.Scan.OnlyRules,
 	}
 	if b.Scan.DryRun && !strings.Contains(out.Project.Name, "/") { // only rules are wanted, of no known project

@@ -18,7 +18,7 @@ var nouns = []string{"."}
 // adapters is what the rooms that speak to the outside may import.
 var adapters = []string{
 	".", "api", "internal/auth", "internal/report", "internal/conceal", "internal/ingest", "internal/triage", "internal/exemption", "internal/index", "internal/advisory",
-	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/scm", "internal/hosts", "internal/ticket", "internal/notify", "internal/globalsearch",
+	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/weblink", "internal/scm", "internal/hosts", "internal/ticket", "internal/notify", "internal/globalsearch",
 }
 
 // rooms is the import table of ARCHITECTURE.md. A room may stand here before it is built.
@@ -29,7 +29,7 @@ var rooms = []room{
 	{path: "internal/report", imports: []string{".", "internal/purl", "internal/weakness"}},
 	{path: "internal/align"},
 	{path: "internal/conceal", imports: nouns},
-	{path: "internal/ingest", imports: []string{".", "internal/align", "internal/purl"}},
+	{path: "internal/ingest", imports: []string{".", "internal/align", "internal/purl", "internal/weblink"}},
 	{path: "internal/triage", imports: nouns},
 	{path: "internal/ticket", imports: nouns},
 	{path: "internal/exemption", imports: []string{".", "internal/glob", "internal/purl"}},
@@ -42,6 +42,7 @@ var rooms = []room{
 	{path: "internal/version"},
 	{path: "internal/purl"},
 	{path: "internal/weakness", stdOnly: true},
+	{path: "internal/weblink", stdOnly: true},
 	{path: "internal/auth", imports: nouns},
 	{path: "internal/job", imports: nouns},
 	{path: "internal/scm", imports: nouns},

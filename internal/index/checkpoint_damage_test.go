@@ -154,7 +154,7 @@ func TestACheckpointIsGivenUpWhenTooMuchChanges(t *testing.T) {
 
 // checkpointSum is of what an index makes of a fixed feed, in the format of this
 // version. Files of before are not read by a program in which it is another one.
-const checkpointSum = "format 8: 34dc11836fc9435ac9c182d115af6b483aee88665a6dd80837c71aab9633e166"
+const checkpointSum = "format 9: 287f269046cc07b10c0cb691ff22e57f8e4f27e5db82d9205330888da22e0ade"
 
 // What an index makes of the same feed must not change while the format stays.
 func TestTheFormatOfCheckpointsHasANumber(t *testing.T) {
@@ -162,7 +162,7 @@ func TestTheFormatOfCheckpointsHasANumber(t *testing.T) {
 	seed(w)
 	add(w, smallBody, span(1, 5)...)
 	w.putRule(redoubt.Rule{ID: 2, Name: "Open.Rule", IssueType: redoubt.Secrets, Category: "security"})
-	w.putProject(redoubt.Project{ID: 2, Name: "Acme/Web", Tags: []string{"Tier-1"}, PrimaryBranch: "refs/heads/dev"})
+	w.putProject(redoubt.Project{ID: 2, Name: "Acme/Web", Tags: []string{"Tier-1"}, OldNames: []string{"acme/Site"}, PrimaryBranch: "refs/heads/dev"})
 	l := w.lineages[2]
 	l.Triage = redoubt.Triage{State: redoubt.TriageIgnored, Reason: 1, At: w.now(), Comment: "known", Assignee: "ann@example.com", Until: w.now().AddDate(0, 1, 0)}
 	l.Annotations = redoubt.Annotations{EPSS: &redoubt.EPSS{Score: 0.7, Percentile: 0.9}, Exploited: true}

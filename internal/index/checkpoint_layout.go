@@ -11,7 +11,7 @@ import (
 
 // checkpointFormat is the meaning of what is in a checkpoint, as far as its layout
 // does not tell: raise it with whatever changes what an index makes of the same feed.
-const checkpointFormat = 8
+const checkpointFormat = 9
 
 // layoutSum is the sum of all that a checkpoint takes for granted: one that another
 // program wrote, or the same one for another processor, has another sum.

@@ -198,9 +198,7 @@ func unpackProject(u *unpacker) *project {
 	e := &project{name: u.text()}
 	e.folded = strings.ToLower(e.name)
 	e.scoped = redoubt.Project{Name: e.name, Tags: u.texts()}
-	for _, tag := range e.scoped.Tags {
-		e.tags = append(e.tags, strings.ToLower(tag))
-	}
+	e.tags, e.oldNames = lowerCase(e.scoped.Tags), u.texts()
 	e.visibility, e.primary, e.wire = redoubt.Visibility(u.byte()), u.text(), u.bytes()
 	e.bare = bytes.HasSuffix(e.wire, []byte(noAddress))
 	return e

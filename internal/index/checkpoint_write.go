@@ -297,6 +297,7 @@ func packProjects(entries []*project) []byte {
 		}
 		p.text(e.name)
 		p.texts(e.scoped.Tags)
+		p.texts(e.oldNames)
 		p.uint(uint64(e.visibility))
 		p.text(e.primary)
 		p.bytes(e.wire)

@@ -111,6 +111,7 @@ func (t *table[T]) remove(n uint32) {
 type project struct {
 	name       string
 	folded     string   // name in lower case
+	oldNames   []string // that answer still, in lower case
 	tags       []string // in lower case
 	visibility redoubt.Visibility
 	primary    string // ref
@@ -134,9 +135,7 @@ func newProject(p *redoubt.Project) (*project, error) {
 		visibility: p.Visibility, primary: p.Primary(), wire: append(wire, ','),
 		scoped: redoubt.Project{ID: p.ID, Name: p.Name, Tags: p.Tags}, bare: p.URL == "",
 	}
-	for _, tag := range p.Tags {
-		out.tags = append(out.tags, strings.ToLower(tag))
-	}
+	out.tags, out.oldNames = lowerCase(p.Tags), lowerCase(p.OldNames)
 	return out, nil
 }
 

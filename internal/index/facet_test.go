@@ -73,13 +73,7 @@ var facetModels = map[Facet]facetModel{
 	FacetProject: {
 		func(w *world, f redoubt.IndexedFinding) []string { return []string{w.projects[f.ProjectID].Name} },
 		func(f *redoubt.FindingFilter) { f.Projects, f.ProjectIDs = nil, nil },
-		never, // by name in any case, and by id: see excludedProjects
-	},
-	"excluded projects": {
-		values: func(w *world, f redoubt.IndexedFinding) []string {
-			return lower([]string{w.projects[f.ProjectID].Name})
-		},
-		excluded: func(f redoubt.FindingFilter) []string { return lower(f.Projects) },
+		never, // by name, see acceptsPage, and by id
 	},
 	"excluded project ids": {
 		values: func(_ *world, f redoubt.IndexedFinding) []string { return []string{decimal(f.ProjectID)} },

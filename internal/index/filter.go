@@ -1,6 +1,7 @@
 package index
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -137,8 +138,12 @@ func (s *state) projectsOf(f *redoubt.FindingFilter) (numbers []uint32, all bool
 		return nil, true
 	}
 	names, tags, ids := folded(f.Projects), folded(f.ProjectTags), set(f.ProjectIDs)
+	free := s.free(names)
+	named := func(p *project) bool {
+		return accepts(names, p.folded) || slices.ContainsFunc(p.oldNames, func(old string) bool { return free[old] })
+	}
 	for n, p := range s.projects.entries {
-		if p != nil && accepts(names, p.folded) && accepts(ids, s.projects.ids[n]) && acceptsAny(tags, p.tags) &&
+		if p != nil && named(p) && accepts(ids, s.projects.ids[n]) && acceptsAny(tags, p.tags) &&
 			(len(f.Visibilities) == 0 || slices.Contains(f.Visibilities, p.visibility)) && f.Visible.Allows(p.name) {
 			numbers = append(numbers, uint32(n))
 		}
@@ -160,12 +165,26 @@ func (s *state) rulesOf(f *redoubt.FindingFilter) (numbers []uint32, all bool) {
 	return numbers, false
 }
 
-func folded(names []string) map[string]bool {
-	lower := make([]string, len(names))
-	for i, name := range names {
-		lower[i] = strings.ToLower(name)
+// free returns those of the names of projects that none has now: by these, the project that had
+// one answers (semantics §7).
+func (s *state) free(names map[string]bool) map[string]bool {
+	out := maps.Clone(names)
+	for n, p := range s.projects.entries {
+		if p != nil && !s.departed[s.projects.ids[n]] {
+			delete(out, p.folded)
+		}
 	}
-	return set(lower)
+	return out
+}
+
+func folded(names []string) map[string]bool { return set(lowerCase(names)) }
+
+func lowerCase(names []string) []string {
+	var out []string
+	for _, name := range names {
+		out = append(out, strings.ToLower(name))
+	}
+	return out
 }
 
 func set[T comparable](values []T) map[T]bool {

@@ -79,7 +79,7 @@ func (w *world) someProject(t *rapid.T) redoubt.Project {
 	return redoubt.Project{
 		ID: int64(n + 1 + 10*w.deleted), Name: someNames[n], URL: one(t, "url", someTexts...), Tags: rapid.SliceOfN(rapid.SampledFrom(someTags), 0, 2).Draw(t, "tags"),
 		DefaultBranch: one(t, "default branch", "", "refs/heads/dev"), PrimaryBranch: one(t, "primary", "", someRefs[1], someRefs[2]),
-		Visibility: redoubt.Visibility(rapid.IntRange(0, 2).Draw(t, "visibility")),
+		Visibility: redoubt.Visibility(rapid.IntRange(0, 2).Draw(t, "visibility")), OldNames: rapid.SliceOfN(rapid.SampledFrom(someNames), 0, 2).Draw(t, "old names"),
 	}
 }
 

@@ -19,7 +19,7 @@ var nameable = []struct {
 	names     func(*redoubt.FindingFilter) []string
 	of        func(*project, *rule) []string // of one of the two, in the spelling that names are looked up by
 }{
-	{"project", "projects", true, func(f *redoubt.FindingFilter) []string { return f.Projects }, ofProject(func(p *project) []string { return []string{p.folded} })},
+	{"project", "projects", true, func(f *redoubt.FindingFilter) []string { return f.Projects }, ofProject(func(p *project) []string { return append(slices.Clone(p.oldNames), p.folded) })},
 	{"project tag", "project tags", true, func(f *redoubt.FindingFilter) []string { return f.ProjectTags }, ofProject(func(p *project) []string { return p.tags })},
 	{"rule", "rules", false, func(f *redoubt.FindingFilter) []string { return f.Rules }, ofRule(func(r *rule) []string { return []string{r.name} })},
 	{"ruleset", "rulesets", false, func(f *redoubt.FindingFilter) []string { return f.Rulesets }, ofRule(func(r *rule) []string { return r.rulesets })},

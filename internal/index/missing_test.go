@@ -13,7 +13,7 @@ import (
 func TestMissing(t *testing.T) {
 	w := newWorld()
 	seed(w)
-	w.putProject(redoubt.Project{ID: 2, Name: "acme/Shop", Tags: []string{"Team-A"}})
+	w.putProject(redoubt.Project{ID: 2, Name: "acme/Shop", Tags: []string{"Team-A"}, OldNames: []string{"acme/Store"}})
 	w.putProject(redoubt.Project{ID: 3, Name: "acme/gone", Tags: []string{"team-gone"}})
 	w.putRule(redoubt.Rule{ID: 2, Name: "go.xss", Category: "correctness", Rulesets: []string{"p/go"}})
 	w.commit()
@@ -27,6 +27,7 @@ func TestMissing(t *testing.T) {
 	}{
 		"nothing is named":        {},
 		"all is there":            {filter: redoubt.FindingFilter{Projects: []string{"ACME/shop", "acme/api"}, ProjectTags: []string{"TEAM-a"}, Rules: []string{"go.xss"}, Rulesets: []string{"p/go"}, Categories: []string{"security"}}},
+		"an old name":             {filter: redoubt.FindingFilter{Projects: []string{"acme/store"}}},
 		"a project":               {filter: redoubt.FindingFilter{Projects: []string{"acme/api", "acme/gone"}}, want: []string{"there is no project acme/gone any more"}},
 		"projects, in order":      {filter: redoubt.FindingFilter{Projects: []string{"z", "acme/api", "b"}}, want: []string{"there are no projects b, z any more"}},
 		"more than are told":      {filter: redoubt.FindingFilter{Projects: []string{"a", "b", "c", "d", "e", "f", "g"}}, want: []string{"there are no projects a, b, c, d, e and 2 more any more"}},

@@ -73,6 +73,9 @@ func (w *world) acceptsPage(f redoubt.FindingFilter, finding redoubt.IndexedFind
 	if f.Except == nil {
 		return true
 	}
+	if len(f.Except.Projects) > 0 && w.acceptsProject(redoubt.FindingFilter{Projects: f.Except.Projects}, p) { // by old names too
+		return false
+	}
 	for _, kind := range facetModels {
 		for _, value := range kind.excluded(*f.Except) {
 			if slices.Contains(kind.values(w, finding), value) {
@@ -116,9 +119,22 @@ func anyIn[T comparable](accepted, values []T) bool {
 
 func is(want *bool, got bool) bool { return want == nil || *want == got }
 
+// called tells whether a filter's name means a project: its own, or one that it had and that no project has now.
+func (w *world) called(p redoubt.Project, name string) bool {
+	if strings.EqualFold(p.Name, name) {
+		return true
+	}
+	for _, other := range w.projects {
+		if strings.EqualFold(other.Name, name) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(p.OldNames, func(old string) bool { return strings.EqualFold(old, name) })
+}
+
 func (w *world) acceptsProject(f redoubt.FindingFilter, p redoubt.Project) bool {
 	fold := strings.ToLower
-	return f.Visible.Allows(p.Name) && in(each1(f.Projects, fold), fold(p.Name)) && in(f.ProjectIDs, p.ID) &&
+	return f.Visible.Allows(p.Name) && (len(f.Projects) == 0 || slices.ContainsFunc(f.Projects, func(name string) bool { return w.called(p, name) })) && in(f.ProjectIDs, p.ID) &&
 		anyIn(each1(f.ProjectTags, fold), each1(p.Tags, fold)) && in(f.Visibilities, p.Visibility)
 }
 

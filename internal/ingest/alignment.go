@@ -11,6 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/align"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // pair is a stored finding and the sighting that it is now.
@@ -46,7 +47,7 @@ type alignment struct {
 }
 
 // newAlignment pairs what it can without bodies. This saves most reads of an import.
-func newAlignment(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) Links, scope Scope) *alignment {
+func newAlignment(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) weblink.Links, scope Scope) *alignment {
 	a := &alignment{scope: scope, stays: map[string]bool{}}
 	old, next, had := make([]align.Brief, len(rows)), make([]align.Brief, len(sightings)), map[string]bool{}
 	for i, f := range rows {
@@ -54,7 +55,7 @@ func newAlignment(rows []*redoubt.Finding, sightings []*Sighting, links func(*Si
 		old[i].ByCode = f.Package == "" && !scope.counted(f)
 	}
 	for i, s := range sightings {
-		next[i] = a.brief(&s.Finding, links(s).content(s.Finding.Content))
+		next[i] = a.brief(&s.Finding, linkedContent(links(s), s.Finding.Content))
 		a.stays[s.Finding.Path] = had[s.Finding.Path]
 	}
 	pairedRows, pairedSightings := make([]bool, len(rows)), make([]bool, len(sightings))

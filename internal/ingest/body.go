@@ -6,10 +6,11 @@ import (
 	"strconv"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // encodeBody writes what readers see of a sighting: its body and its evidence.
-func encodeBody(s *Sighting, links Links) (body, evidence []byte, err error) {
+func encodeBody(s *Sighting, links weblink.Links) (body, evidence []byte, err error) {
 	r, b := s.Result, bodyOf(s, links)
 	e := redoubt.Evidence{DataFlow: r.DataFlow, Blocking: r.Blocking}
 	switch {
@@ -28,7 +29,7 @@ func encodeBody(s *Sighting, links Links) (body, evidence []byte, err error) {
 }
 
 // bodyOf is what a sighting tells readers.
-func bodyOf(s *Sighting, links Links) redoubt.Body {
+func bodyOf(s *Sighting, links weblink.Links) redoubt.Body {
 	r := s.Result
 	at := wireLocation(r)
 	b := redoubt.Body{
@@ -55,7 +56,7 @@ func wireLocation(r *redoubt.Result) redoubt.WireLocation {
 	return redoubt.WireLocation{FilePath: r.Path, Line: l.Line, Column: l.Column, EndLine: l.EndLine, EndColumn: l.EndColumn}
 }
 
-func scaBody(r *redoubt.Result, at redoubt.WireLocation, links Links) *redoubt.SCABody {
+func scaBody(r *redoubt.Result, at redoubt.WireLocation, links weblink.Links) *redoubt.SCABody {
 	v := r.Dependency
 	b := &redoubt.SCABody{
 		FixRecommendations: append([]redoubt.Fix{}, v.Fixes...),

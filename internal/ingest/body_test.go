@@ -9,10 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 func TestEncode(t *testing.T) {
-	links := NewLinks("https://github.com/acme/payments", "c1", "")
+	links := weblink.New("https://github.com/acme/payments", "c1", "")
 	at := redoubt.Location{Line: 3, Column: 2, EndLine: 4, EndColumn: 9}
 	code := redoubt.Result{
 		Rule: eqeq, Path: "a.py", Location: at, Message: "x <b>", MatchBasedID: "m_0", SyntacticID: "s", Code: "x == x", Blocking: true,
@@ -31,7 +32,7 @@ func TestEncode(t *testing.T) {
 	const location = `"location":{"column":2,"endColumn":9,"endLine":4,"filePath":"a.py","line":3},"line_of_code_url":"https://github.com/acme/payments/blob/c1/a.py#L3",`
 	for name, test := range map[string]struct {
 		result         redoubt.Result
-		links          Links
+		links          weblink.Links
 		body, evidence string
 	}{
 		"code": {
@@ -41,7 +42,7 @@ func TestEncode(t *testing.T) {
 		},
 		"code, nothing told": {
 			redoubt.Result{Rule: eqeq, Path: "a.py"},
-			Links{},
+			weblink.Links{},
 			`"location":{"column":0,"endColumn":0,"endLine":0,"filePath":"a.py","line":0},"line_of_code_url":"","match_based_id":"ID","syntactic_id":"","rule_message":null`,
 			`{}`,
 		},
@@ -55,7 +56,7 @@ func TestEncode(t *testing.T) {
 		},
 		"reachable in code": {
 			inCode,
-			Links{},
+			weblink.Links{},
 			`"location":{"column":2,"endColumn":9,"endLine":4,"filePath":"a.go","line":3},"line_of_code_url":"",` +
 				`"match_based_id":"m_0","syntactic_id":"","rule_message":null,"fix_recommendations":[],` +
 				`"found_dependency":{"ecosystem":"gomod","lockfile_line_url":null,"package":"p","transitivity":"unknown","version":"1"},` +

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // digester gathers the fields of one thing, each with its length, so that no
@@ -101,4 +102,14 @@ func (u *Upload) keptDigest(s Store, sum *Summary, scan redoubt.Scan, sightings 
 	}
 	var d digester
 	return d.start("upload that is read each time").num(s.Now().UnixMicro()).str(u.source(), u.Ref).sum()
+}
+
+// linkedContent is a result's digest together with what its body says beyond it: the
+// repository that its links lead to. The commit is no part, or each scan would write every body anew.
+func linkedContent(links weblink.Links, result redoubt.Digest) redoubt.Digest {
+	if links.Repository() == "" {
+		return result
+	}
+	var d digester
+	return d.start("linked").digest(result).str(links.Repository()).sum()
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // Follow brings the advisories' findings of a ref in line with what the
@@ -37,7 +38,7 @@ func newFollower(s Store, project redoubt.Project, advised redoubt.Advised, scan
 	f.sum = Summary{ProjectID: project.ID, Project: project.Name, Ref: advised.Ref, Source: redoubt.SourceAdvisories, ScanID: scanID, Outcome: redoubt.ScanApplied}
 	f.plan = planner{handedOver: map[int64]bool{}, reopened: map[int64]bool{}, Facts: Facts{
 		ProjectID: project.ID, Ref: advised.Ref, Primary: project.Primary(), Source: redoubt.SourceAdvisories, ScanID: scanID, At: at, Now: s.Now(),
-		Links: NewLinks(project.URL, "", advised.Ref),
+		Links: weblink.New(project.URL, "", advised.Ref),
 	}}
 	return f
 }
@@ -109,7 +110,7 @@ func (f *follower) observeMatches(ctx context.Context) error {
 			return err
 		}
 		m := &f.Matches[i]
-		links := NewLinks(f.project.URL, m.Commit, f.Ref)
+		links := weblink.New(f.project.URL, m.Commit, f.Ref)
 		f.sightings[i] = o.match(m)
 		f.sightings[i].links = &links
 		id := f.sightings[i].Finding.Identity

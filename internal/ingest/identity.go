@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // Sighting is one distinct occurrence as a report tells it: the result, and the
@@ -20,10 +21,10 @@ type Sighting struct {
 	// may not triage: whether it is muted is what is known of it, not what is said.
 	Proposed bool
 
-	blind    bool   // nothing is told of its code: its identity is good for this report alone
-	inherits bool   // of the primary branch: its identity is one of there
-	more     int    // further places of the same secret in the same file
-	links    *Links // into another commit than the plan's; mostly nil
+	blind    bool           // nothing is told of its code: its identity is good for this report alone
+	inherits bool           // of the primary branch: its identity is one of there
+	more     int            // further places of the same secret in the same file
+	links    *weblink.Links // into another commit than the plan's; mostly nil
 }
 
 // Observe turns the results of a report into sightings, ordered by position,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // Upload is one report and what its sender says about it.
@@ -249,7 +250,7 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 func (a *application) facts(scope Scope, ruleIDs map[*redoubt.Rule]int64) Facts {
 	return Facts{
 		ProjectID: a.project.ID, Ref: a.scan.Ref, Primary: a.project.Primary(), Source: a.scan.Source, ScanID: a.scan.ID,
-		Scope: scope, At: a.at(), Now: a.s.Now(), RuleIDs: ruleIDs, Links: NewLinks(a.project.URL, a.scan.Commit, a.scan.Ref),
+		Scope: scope, At: a.at(), Now: a.s.Now(), RuleIDs: ruleIDs, Links: weblink.New(a.project.URL, a.scan.Commit, a.scan.Ref),
 	}
 }
 

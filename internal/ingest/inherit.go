@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // bodiesOf reads body and evidence of findings.
@@ -30,9 +31,9 @@ func (u *Upload) inheritBlind(ctx context.Context, s Store, project redoubt.Proj
 	if err != nil {
 		return err
 	}
-	scope, links := scopeOf(u, sightings), NewLinks(project.URL, u.Commit, u.Ref)
+	scope, links := scopeOf(u, sightings), weblink.New(project.URL, u.Commit, u.Ref)
 	scope.searched = nil // so that no file is gone
-	a := newAlignment(liveRows(all), pointers(sightings), func(*Sighting) Links { return links }, scope)
+	a := newAlignment(liveRows(all), pointers(sightings), func(*Sighting) weblink.Links { return links }, scope)
 	a.decided, a.owned = func(*redoubt.Finding) bool { return false }, func(redoubt.Identity) bool { return false }
 	if a.bodies, err = bodiesOf(ctx, s, a.loads()); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // Stored is what stands about the findings that a report may touch.
@@ -34,7 +35,7 @@ type Facts struct {
 	At        time.Time // of the findings' changes: the commit's clock, or back-dated
 	Now       time.Time // of the trail: the commit's clock
 	RuleIDs   map[*redoubt.Rule]int64
-	Links     Links
+	Links     weblink.Links
 	Release   bool // sightings lose their results once what they say is encoded
 	Unwritten bool // nothing of the changes is carried out: they tell what the report's findings are
 }
@@ -212,7 +213,7 @@ func (p *planner) updatedRow(row *redoubt.Finding, s *Sighting) redoubt.Finding 
 	next.LineageID, next.FirstScanID = row.LineageID, row.FirstScanID
 	next.CreatedAt, next.RelevantSince, next.StateUpdatedAt = row.CreatedAt, row.RelevantSince, row.StateUpdatedAt
 	next.RuleID = p.RuleIDs[s.Result.Rule]
-	next.Content = p.linksOf(s).content(s.Finding.Content)
+	next.Content = linkedContent(p.linksOf(s), s.Finding.Content)
 	if v := s.Result.Dependency; v != nil && v.Unrated && next.Content == row.Content {
 		next.Severity = row.Severity // which the advisories may have told: see Store.Supplement
 	}
@@ -359,7 +360,7 @@ func (p *planner) finish(rows []redoubt.Finding) {
 }
 
 // linksOf returns the links into the commit that a sighting is of.
-func (f Facts) linksOf(s *Sighting) Links {
+func (f Facts) linksOf(s *Sighting) weblink.Links {
 	if s.links != nil {
 		return *s.links
 	}

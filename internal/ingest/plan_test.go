@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // stood is the row that a sighting left behind: as a scan of all of the ref, with no
@@ -207,7 +208,7 @@ func TestUntoldHashesStay(t *testing.T) {
 func TestTheRepositoryIsContent(t *testing.T) {
 	sightings := observe("semgrep", matched("a.py", 1, "x"))
 	row := stood(&sightings[0], 1, 7, 5)
-	got := planOf(t, Stored{Findings: []redoubt.Finding{row}}, sightings, func(f *Facts) { f.Links = NewLinks("https://github.com/acme/shop", "c1", "") })
+	got := planOf(t, Stored{Findings: []redoubt.Finding{row}}, sightings, func(f *Facts) { f.Links = weblink.New("https://github.com/acme/shop", "c1", "") })
 	if len(got.Updated) != 1 || got.Updated[0].Content == row.Content || got.Updated[0].Body == nil {
 		t.Errorf("it is %+v", got.Updated)
 	}

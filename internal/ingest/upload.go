@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // Check completes the upload and says what is wrong with it, all at once.
@@ -31,7 +32,7 @@ func (u *Upload) Check(now time.Time) error {
 		fault("tags", "%v", err)
 	}
 	u.Project.Tags = tags
-	u.Project.URL = WebURL(u.Project.URL)
+	u.Project.URL = weblink.URL(u.Project.URL)
 	u.Ref = redoubt.FullRef(u.Ref)
 	u.Commit = cmp.Or(u.Commit, u.Report.Commit)
 	u.Category = cmp.Or(u.Category, u.Report.Category)

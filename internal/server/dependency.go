@@ -11,8 +11,8 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // dependenciesInput is a page of dependencies that is asked for.
@@ -132,7 +132,7 @@ func dependencyOf(d redoubt.Dependency) api.Dependency {
 	return api.Dependency{
 		ID: decimal(d.ID), Name: d.Name, Version: d.Version, Ecosystem: d.Ecosystem, RepositoryID: decimal(d.ProjectID),
 		LockfilePath: d.Lockfile, Transitivity: transitivity.String(), Licenses: licenses, PURL: d.PURL, Line: int64(d.Line),
-		Link: ingest.NewLinks(d.RepositoryURL, d.Commit, d.Ref).Line(d.Lockfile, d.Line),
+		Link: weblink.New(d.RepositoryURL, d.Commit, d.Ref).Line(d.Lockfile, d.Line),
 	}
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -62,6 +63,29 @@ func lower(values []string, prefix string) []string {
 	return out
 }
 
+// called returns the ids of those projects that names mean, in any case. A name that none
+// has now means the project that had it (semantics §7).
+func (c *call) called(ctx context.Context, projects []redoubt.Project, names []string) (ids []int64, err error) {
+	for _, name := range names {
+		found := false
+		for _, p := range projects {
+			if strings.EqualFold(name, p.Name) {
+				ids, found = append(ids, p.ID), true
+			}
+		}
+		if found {
+			continue
+		}
+		switch p, err := c.seen(c.tx.ProjectByName(ctx, name)); {
+		case err == nil:
+			ids = append(ids, p.ID)
+		case !errors.Is(err, redoubt.ErrNotFound):
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
 func (c *call) listSecrets(ctx context.Context, in *secretsInput) (*api.ListSecretsResponse, error) {
 	out := &api.ListSecretsResponse{Findings: []api.Secret{}}
 	defer func() { hint(c.w.Header(), len(out.Findings), "findings") }()
@@ -75,9 +99,9 @@ func (c *call) listSecrets(ctx context.Context, in *secretsInput) (*api.ListSecr
 	byID := map[int64]redoubt.Project{}
 	for _, p := range projects {
 		byID[p.ID] = p
-		if slices.ContainsFunc(in.Repo, func(name string) bool { return strings.EqualFold(name, p.Name) }) {
-			in.filter.ProjectIDs = append(in.filter.ProjectIDs, p.ID)
-		}
+	}
+	if in.filter.ProjectIDs, err = c.called(ctx, projects, in.Repo); err != nil {
+		return nil, err
 	}
 	if len(in.Repo) > 0 && len(in.filter.ProjectIDs) == 0 {
 		return out, nil

@@ -169,8 +169,19 @@ func (tx *Tx) changeRuns(ctx context.Context, since int64, take func(changeRun))
 }
 
 func feedProjects(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
-	b.Projects, err = tx.ProjectsByID(ctx, ids)
-	return err
+	if b.Projects, err = tx.ProjectsByID(ctx, ids); err != nil {
+		return err
+	}
+	in, arg := tx.in("project_id", 2, ids)
+	return each(ctx, tx, func(r row) error {
+		var id int64
+		var name string
+		err := r.Scan(&id, &name)
+		if i := slices.IndexFunc(b.Projects, func(p redoubt.Project) bool { return p.ID == id }); i >= 0 {
+			b.Projects[i].OldNames = append(b.Projects[i].OldNames, name)
+		}
+		return err
+	}, `SELECT project_id, name FROM project_alias WHERE deployment_id = $1 AND `+in+` ORDER BY project_id, name`, arg)
 }
 
 func feedRules(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {

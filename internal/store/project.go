@@ -313,7 +313,8 @@ func (tx *Tx) addTags(ctx context.Context, projectID int64, tags []string) error
 // takeName ends the answering of an old name that a project now has, unless it
 // is one of a project that globs leave out: that does not change by it.
 func (tx *Tx) takeName(ctx context.Context, globs redoubt.ProjectGlobs, name string) error {
-	switch owner, err := tx.projectOnceNamed(ctx, name); {
+	owner, err := tx.projectOnceNamed(ctx, name)
+	switch {
 	case errors.Is(err, redoubt.ErrNotFound):
 		return nil
 	case err != nil:
@@ -321,8 +322,8 @@ func (tx *Tx) takeName(ctx context.Context, globs redoubt.ProjectGlobs, name str
 	case !globs.Allows(owner.Name):
 		return nil
 	}
-	err := tx.write(ctx, `DELETE FROM project_alias WHERE deployment_id = $1 AND name = $2`, name)
-	return err
+	tx.change(changeProject, owner.ID)
+	return tx.write(ctx, `DELETE FROM project_alias WHERE deployment_id = $1 AND name = $2`, name)
 }
 
 // swapName keeps a project's old name answering and takes the new one.
@@ -330,8 +331,10 @@ func (tx *Tx) swapName(ctx context.Context, globs redoubt.ProjectGlobs, id int64
 	if err := tx.takeName(ctx, globs, name); err != nil {
 		return err
 	}
-	return tx.insert(ctx, "project_alias (deployment_id, name, project_id)", [][]any{{old, id}},
-		"ON CONFLICT (deployment_id, name) DO UPDATE SET project_id = excluded.project_id")
+	if err := tx.takeName(ctx, nil, old); err != nil { // of a project that globs left out when this one took it
+		return err
+	}
+	return tx.insert(ctx, "project_alias (deployment_id, name, project_id)", [][]any{{old, id}}, "")
 }
 
 // projectImage is what the audit trail tells of a project.

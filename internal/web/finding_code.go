@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // codeLine is a line of code.
@@ -77,7 +77,7 @@ func (d *findingDetail) flow(ctx context.Context, tx *store.Tx, o store.Occurren
 	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
 		return err
 	}
-	links := ingest.NewLinks(d.Project.URL, scan.Commit, o.Ref)
+	links := weblink.New(d.Project.URL, scan.Commit, o.Ref)
 	linked := err == nil && scan.Commit != "" && bytes.Contains(o.Body, []byte(`"`+links.Line(o.Path, o.Line)+`"`))
 	for _, step := range steps {
 		s := flowStep{FlowStep: step}

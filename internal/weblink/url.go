@@ -1,15 +1,15 @@
-package ingest
+package weblink
 
 import (
 	"net/url"
 	"strings"
 )
 
-// WebURL returns the address under which people read a repository, from one
+// URL returns the address under which people read a repository, from one
 // that git clones: https for ssh, and neither credentials, the default port nor the
 // .git suffix.
 // It is empty for anything else.
-func WebURL(repository string) string {
+func URL(repository string) string {
 	u, err := url.Parse(withScheme(strings.TrimSpace(repository)))
 	if err != nil || u.Hostname() == "" {
 		return ""

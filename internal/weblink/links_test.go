@@ -1,4 +1,4 @@
-package ingest
+package weblink
 
 import "testing"
 
@@ -31,22 +31,9 @@ func TestLine(t *testing.T) {
 		{"not an address", "http://[::1", commit, "", "b.py", 7, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := NewLinks(test.repository, test.commit, test.ref).Line(test.path, test.line); got != test.want {
+			if got := New(test.repository, test.commit, test.ref).Line(test.path, test.line); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
-	}
-}
-
-func TestWebURLDropsSecrets(t *testing.T) {
-	for in, want := range map[string]string{
-		"https://user:token@github.com/acme/r.git?access_token=x#y": "https://github.com/acme/r",
-		"\thttps://GitHub.com/acme/r/\n":                            "https://github.com/acme/r",
-		"git@host":                                                  "",
-		"acme/r":                                                    "",
-	} {
-		if got := WebURL(in); got != want {
-			t.Errorf("WebURL(%q) = %q, want %q", in, got, want)
-		}
 	}
 }

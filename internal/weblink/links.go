@@ -1,11 +1,12 @@
-package ingest
+// Package weblink makes the addresses under which people read code at its host.
+// It turns the address that git clones into the one of the repository's page, without credentials, and adds a file and a line.
+// It asks no host: which software one runs is guessed by its name.
+package weblink
 
 import (
 	"net/url"
 	"strconv"
 	"strings"
-
-	"github.com/redoubt/redoubt"
 )
 
 // Links makes addresses of lines at a project's code host. The zero Links knows
@@ -17,11 +18,11 @@ type Links struct {
 	branch   bool
 }
 
-// NewLinks returns the links into a repository at a commit or, where none is
+// New returns the links into a repository at a commit or, where none is
 // known, at the branch that ref names. An address that is not http or https
 // gives the zero Links.
-func NewLinks(repository, commit, ref string) Links {
-	base := WebURL(repository)
+func New(repository, commit, ref string) Links {
+	base := URL(repository)
 	u, err := url.Parse(base)
 	if base == "" || err != nil {
 		return Links{}
@@ -32,6 +33,9 @@ func NewLinks(repository, commit, ref string) Links {
 	}
 	return l
 }
+
+// Repository returns the address of the repository's page. It is empty for the zero Links.
+func (l Links) Repository() string { return l.base }
 
 // Line returns the address of a line, 1-based; 0 is the file as a whole. It is
 // empty where the repository or what of it was scanned is unknown. Hosts that
@@ -80,16 +84,6 @@ func (l Links) query() string {
 		plain = l.revision
 	}
 	return url.QueryEscape(plain)
-}
-
-// content is a result's digest together with what its body says beyond it: the
-// repository. The commit is no part, or each scan would write every body anew.
-func (l Links) content(result redoubt.Digest) redoubt.Digest {
-	if l.base == "" {
-		return result
-	}
-	var d digester
-	return d.start("linked").digest(result).str(l.base).sum()
 }
 
 type hostStyle int

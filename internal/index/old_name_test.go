@@ -1,0 +1,38 @@
+package index
+
+import (
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// TestOldNamesSelect finds the findings of a project by a name that it had, in any case, until
+// another project has that name.
+func TestOldNamesSelect(t *testing.T) {
+	w := newWorld()
+	seed(w)
+	add(w, smallBody, 1, 2)
+	w.putProject(redoubt.Project{ID: 1, Name: "acme/api", OldNames: []string{"acme/Old", "acme/older"}})
+	w.commit()
+	selected := func(v *View, projects ...string) int {
+		return v.Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Projects: projects})
+	}
+	v := view(t, New(w, Options{}))
+	all := selected(v, "acme/api")
+	if all == 0 {
+		t.Fatal("the project has no findings")
+	}
+	for name, want := range map[string]int{"acme/old": all, "ACME/OLDER": all, "acme/never": 0} {
+		if got := selected(v, name); got != want {
+			t.Errorf("%s selects %d, want %d", name, got, want)
+		}
+	}
+	if got := v.Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Projects: []string{"acme/old"}, Visible: redoubt.ProjectGlobs{"other/*"}}); got != 0 {
+		t.Errorf("who may not see the project has %d of it by its old name", got)
+	}
+	w.putProject(redoubt.Project{ID: 2, Name: "acme/OLD"})
+	w.commit()
+	if got := selected(view(t, New(w, Options{})), "acme/old"); got != 0 {
+		t.Errorf("a name that another project has by now selects %d", got)
+	}
+}
