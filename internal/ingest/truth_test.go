@@ -245,7 +245,8 @@ func (n *told) losesNothingClear() {
 	}
 }
 
-// followsFiles: a file that went as one of its name came, whole, keeps all of its findings.
+// followsFiles: a file that went as one of its name came, whole, keeps all of its findings. A
+// scan that failed does not know what went.
 func (n *told) followsFiles() {
 	left, came := map[string][]string{}, map[string][]string{}
 	had, has := map[string]map[int]int64{}, map[string]map[int]int64{}
@@ -269,7 +270,7 @@ func (n *told) followsFiles() {
 	}
 	for name, from := range left {
 		to := came[name]
-		if !n.coded || !n.u.Full || len(from) != 1 || len(to) != 1 || !slices.Equal(numbersOf(had[from[0]]), numbersOf(has[to[0]])) {
+		if !n.coded || !n.u.Full || n.u.Report.Failed || len(from) != 1 || len(to) != 1 || !slices.Equal(numbersOf(had[from[0]]), numbersOf(has[to[0]])) {
 			continue
 		}
 		if is, was := has[to[0]], had[from[0]]; (n.lines(was) > 1 || path.Base(path.Dir(from[0])) == path.Base(path.Dir(to[0]))) && !slices.Equal(slices.Sorted(maps.Values(was)), slices.Sorted(maps.Values(is))) {
