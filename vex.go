@@ -234,6 +234,14 @@ const (
 	VEXDropped   VEXOutcome = "dropped"   // it was proposed, and went for what the same upload proposed after it
 )
 
+// VEXUpload is a report with VEX documents and what they were sent for.
+type VEXUpload struct {
+	Project  Project
+	Scan     Scan
+	Report   *Report
+	Proposed bool // see VEXDocument
+}
+
 // VEXReceipt tells what a document did.
 type VEXReceipt struct {
 	Document   VEXDocument // without its statements

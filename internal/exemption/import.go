@@ -2,6 +2,10 @@ package exemption
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -14,7 +18,64 @@ func (i ForImport) Reevaluate(ctx context.Context, lineages []int64) error {
 	return Reevaluate(ctx, i.Store, lineages)
 }
 
-// PutVEX is PutVEX of the package, in the transaction.
-func (i ForImport) PutVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXReceipt, error) {
-	return PutVEX(ctx, i.Store, d)
+// PutVEX holds the documents of an upload. One that came with the primary branch, or with no
+// ref at all, is for all refs; one of another ref is for that alone, so that a change request
+// hides nothing elsewhere. What an SBOM says is replaced by what the next one of its source
+// says, also where that is nothing. It refuses statements about other projects, and a document
+// that is one too many: what scanners found counts all the same.
+func (i ForImport) PutVEX(ctx context.Context, u redoubt.VEXUpload) (receipts []redoubt.VEXReceipt, refused redoubt.Refusals, err error) {
+	for _, d := range documents(u) {
+		var strange redoubt.Refusals
+		d.Statements, strange = ownStatements(d.Statements, u.Project)
+		refused.RefuseAll(strange)
+		receipt, err := PutVEX(ctx, i.Store, d)
+		if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+			refused.Refuse(redoubt.Refusal{Item: "VEX document " + d.Name, Reason: invalid.Fields[0].Message})
+			continue
+		}
+		if err != nil {
+			return nil, refused, err
+		}
+		receipts = append(receipts, receipt)
+	}
+	return receipts, refused, nil
+}
+
+// documents are those of the upload as they are to be held.
+func documents(u redoubt.VEXUpload) []redoubt.VEXDocument {
+	r := u.Report
+	list := slices.Clone(r.VEX)
+	said := slices.ContainsFunc(list, func(d redoubt.VEXDocument) bool { return d.Name == "" })
+	if !said && u.Scan.Full && !r.Failed && r.Inventories != nil {
+		list = append(list, redoubt.VEXDocument{})
+	}
+	for i := range list {
+		d := &list[i]
+		if d.Name == "" {
+			d.Name = "SBOM of " + u.Scan.Source
+			if d.IssuedAt = r.StartedAt; d.IssuedAt.IsZero() {
+				d.IssuedAt = u.Scan.StartedAt
+			}
+		}
+		d.ProjectID, d.Ref, d.Proposed = u.Project.ID, u.Scan.Ref, u.Proposed
+		if d.Ref == u.Project.Primary() || d.Ref == redoubt.FullRef("") {
+			d.Ref = ""
+		}
+	}
+	return list
+}
+
+// ownStatements are those that are about the project, and tells of the others.
+func ownStatements(list []redoubt.VEXStatement, p redoubt.Project) (own []redoubt.VEXStatement, strange redoubt.Refusals) {
+	own = make([]redoubt.VEXStatement, 0, len(list))
+	for i := range list {
+		s := &list[i]
+		if len(s.Product) > 0 && !s.Sole && !slices.ContainsFunc(s.Product, p.IsCalled) {
+			strange.Refuse(redoubt.Refusal{Item: "VEX statement of " + s.Names[0], Reason: fmt.Sprintf(
+				"its product %s is not known to be %s, and the document speaks of several products", strings.Join(s.Product, ", "), p.Name)})
+			continue
+		}
+		own = append(own, *s)
+	}
+	return own, strange
 }

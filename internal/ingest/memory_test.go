@@ -388,8 +388,8 @@ func (m *memory) Supplement(_ context.Context, known map[int64]redoubt.Supplemen
 	return nil
 }
 
-func (m *memory) PutVEX(_ context.Context, d redoubt.VEXDocument) (redoubt.VEXReceipt, error) {
-	return redoubt.VEXReceipt{Document: d}, nil
+func (m *memory) PutVEX(context.Context, redoubt.VEXUpload) ([]redoubt.VEXReceipt, redoubt.Refusals, error) {
+	return nil, redoubt.Refusals{}, nil
 }
 
 func (m *memory) Reevaluate(context.Context, []int64) error { return nil }

@@ -14,8 +14,8 @@ import (
 type noExemptions struct{}
 
 func (noExemptions) Reevaluate(context.Context, []int64) error { return nil }
-func (noExemptions) PutVEX(context.Context, redoubt.VEXDocument) (redoubt.VEXReceipt, error) {
-	return redoubt.VEXReceipt{}, nil
+func (noExemptions) PutVEX(context.Context, redoubt.VEXUpload) ([]redoubt.VEXReceipt, redoubt.Refusals, error) {
+	return nil, redoubt.Refusals{}, nil
 }
 
 // BenchmarkApplyRenamed renames a file with many equal findings on a branch, and then

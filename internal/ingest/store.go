@@ -109,8 +109,8 @@ type Exemptions interface {
 	// hold, and with them all that an exception ignores that has expired. Before it
 	// reopens what people decided until a day that is over.
 	Reevaluate(ctx context.Context, lineages []int64) error
-	// PutVEX holds a document in place of an older one of its name and scope, and
-	// brings the findings that either speaks of in line. An older one changes
-	// nothing, one without statements withdraws what is held.
-	PutVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXReceipt, error)
+	// PutVEX holds the documents of an upload in place of older ones of their names and
+	// scopes, and brings the findings that either speaks of in line. It returns what became
+	// of each, and refuses what it cannot hold.
+	PutVEX(ctx context.Context, u redoubt.VEXUpload) ([]redoubt.VEXReceipt, redoubt.Refusals, error)
 }
