@@ -2,8 +2,8 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"strconv"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/weblink"
@@ -62,7 +62,7 @@ func scaBody(r *redoubt.Result, at redoubt.WireLocation, links weblink.Links) *r
 		FixRecommendations: append([]redoubt.Fix{}, v.Fixes...),
 		FoundDependency: redoubt.FoundDependency{
 			Ecosystem: v.Ecosystem, Package: v.Package, Version: v.Version,
-			Transitivity:    transitivity(v).String(),
+			Transitivity:    cmp.Or(v.Transitivity, redoubt.TransitivityUnknown).String(),
 			LockfileLineURL: nonEmpty(links.Line(lockfile(r), v.Line)),
 		},
 		IsMalicious:             v.Malicious,
@@ -74,13 +74,6 @@ func scaBody(r *redoubt.Result, at redoubt.WireLocation, links weblink.Links) *r
 		b.Usage = &redoubt.Usage{Location: at}
 	}
 	return b
-}
-
-func transitivity(v *redoubt.Vulnerable) redoubt.Transitivity {
-	if v.Transitivity == 0 {
-		return redoubt.TransitivityUnknown
-	}
-	return v.Transitivity
 }
 
 func nonEmpty(s string) *string {
@@ -100,5 +93,3 @@ func toJSON(v any) (string, error) {
 	}
 	return string(bytes.TrimSpace(buf.Bytes())), nil
 }
-
-func formatID(id int64) string { return strconv.FormatInt(id, 10) }

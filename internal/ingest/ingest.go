@@ -263,56 +263,69 @@ func (a *application) at() time.Time {
 }
 
 // load reads what the plan needs: all rows of the stream, the lineages of identities
-// without a row and of rows that come back or may be paired, and the pairs.
+// without a row and of rows that may change theirs, and the pairs. A diff scan reads all
+// lineages, since findings that somebody decided on pair by their code only.
 func (a *application) load(ctx context.Context, sightings []Sighting, facts Facts) (stored Stored, err error) {
 	if stored.Findings, err = a.upload.stored(ctx, a.s, a.project.ID); err != nil {
 		return stored, err
 	}
 	alignment := newAlignment(liveRows(stored.Findings), pointers(sightings), facts.linksOf, facts.Scope)
-	if stored.Bodies, err = bodiesOf(ctx, a.s, alignment.loads()); err != nil {
-		return stored, err
+	steps := []func() error{
+		func() (err error) { stored.Bodies, err = bodiesOf(ctx, a.s, alignment.loads()); return err },
+		func() error { return a.loadKnown(ctx, &stored, sightings) },
+		func() error { return stored.align(alignment, facts) },
+		func() error { return a.loadLineages(ctx, &stored, sightings) },
+		func() (err error) { stored.beside, err = a.loadBeside(ctx, stored, sightings); return err },
 	}
-	if err := a.loadLineages(ctx, &stored, sightings, alignment.clear); err != nil {
-		return stored, err
+	if !a.scan.Full {
+		steps[2], steps[3] = steps[3], steps[2]
 	}
-	if err := stored.align(alignment, facts); err != nil {
-		return stored, err
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return stored, err
+		}
 	}
-	stored.beside, err = a.loadBeside(ctx, stored, sightings)
-	return stored, err
+	return stored, nil
 }
 
-func (a *application) loadLineages(ctx context.Context, stored *Stored, sightings []Sighting, sure []pair) (err error) {
-	reported := make(map[redoubt.Identity]bool, len(sightings))
-	for i := range sightings {
-		reported[sightings[i].Finding.Identity] = true
-	}
-	known, paired := make(map[redoubt.Identity]bool, len(stored.Findings)), make(map[int64]bool, len(sure))
-	for _, k := range sure {
-		paired[k.row.ID] = k.sighting.blind || k.row.Identity == k.sighting.Finding.Identity
-	}
-	var lineages []int64
+// loadKnown reads the lineages of reported identities that no row has.
+func (a *application) loadKnown(ctx context.Context, stored *Stored, sightings []Sighting) (err error) {
+	has := make(map[redoubt.Identity]bool, len(stored.Findings))
 	for i := range stored.Findings {
-		row := &stored.Findings[i]
-		known[row.Identity] = true
-		if live(row.State) && !paired[row.ID] || !live(row.State) && reported[row.Identity] || !a.scan.Full {
-			lineages = append(lineages, row.LineageID)
-		}
+		has[stored.Findings[i].Identity] = true
 	}
 	var unseen []redoubt.Identity
 	for i := range sightings {
-		if s := &sightings[i]; !known[s.Finding.Identity] && (!s.blind || s.inherits) {
+		if s := &sightings[i]; !has[s.Finding.Identity] && (!s.blind || s.inherits) {
 			unseen = append(unseen, s.Finding.Identity)
-		}
-	}
-	slices.Sort(lineages)
-	if lineages = slices.Compact(lineages); len(lineages) > 0 {
-		if stored.Lineages, err = a.s.Lineages(ctx, lineages); err != nil {
-			return err
 		}
 	}
 	if len(unseen) > 0 {
 		stored.Known, err = a.s.LineagesOf(ctx, a.project.ID, unseen)
+	}
+	return err
+}
+
+// loadLineages reads those of rows that close, return, or pair with another identity.
+func (a *application) loadLineages(ctx context.Context, stored *Stored, sightings []Sighting) (err error) {
+	reported := make(map[redoubt.Identity]bool, len(sightings))
+	for i := range sightings {
+		reported[sightings[i].Finding.Identity] = true
+	}
+	stays := make(map[int64]bool, len(stored.pairs))
+	for _, k := range stored.pairs {
+		stays[k.row.ID] = k.sighting.blind || k.row.Identity == k.sighting.Finding.Identity
+	}
+	var lineages []int64
+	for i := range stored.Findings {
+		row := &stored.Findings[i]
+		if live(row.State) && !stays[row.ID] || !live(row.State) && reported[row.Identity] || !a.scan.Full {
+			lineages = append(lineages, row.LineageID)
+		}
+	}
+	slices.Sort(lineages)
+	if lineages = slices.Compact(lineages); len(lineages) > 0 {
+		stored.Lineages, err = a.s.Lineages(ctx, lineages)
 	}
 	return err
 }

@@ -170,7 +170,7 @@ func TestReturning(t *testing.T) {
 			}
 			var trail []redoubt.TriageEvent
 			if after := m.lineages[row.LineageID].Triage; after.State != test.triage {
-				by := redoubt.Actor{Kind: "scan", ID: formatID(sum.ScanID), Name: "semgrep"}
+				by := redoubt.Actor{Kind: "scan", ID: fmt.Sprint(sum.ScanID), Name: "semgrep"}
 				want := redoubt.Triage{State: redoubt.TriageReopened, Comment: "c", At: m.clock, By: by, Automatic: true}
 				trail = []redoubt.TriageEvent{{LineageID: row.LineageID, At: m.clock, By: by, Before: before, After: want}}
 			}

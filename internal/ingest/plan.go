@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -352,7 +353,7 @@ func (p *planner) finish(rows []redoubt.Finding) {
 		}
 	}
 	p.changes.Merges = p.lineages.merges()
-	by := redoubt.Actor{Kind: "scan", ID: formatID(p.ScanID), Name: p.Source}
+	by := redoubt.Actor{Kind: "scan", ID: strconv.FormatInt(p.ScanID, 10), Name: p.Source}
 	if p.ScanID == 0 {
 		by = redoubt.Actor{Kind: "system", Name: p.Source}
 	}

@@ -274,7 +274,7 @@ func TestJoinedLineagesTakeTheLinks(t *testing.T) {
 // TestWhoReopens: the scan that brings a finding back, or the advisories, which no
 // scan stands for.
 func TestWhoReopens(t *testing.T) {
-	for scan, want := range map[int64]redoubt.Actor{3: {Kind: "scan", ID: formatID(3), Name: "semgrep"}, 0: {Kind: "system", Name: "semgrep"}} {
+	for scan, want := range map[int64]redoubt.Actor{3: {Kind: "scan", ID: "3", Name: "semgrep"}, 0: {Kind: "system", Name: "semgrep"}} {
 		sightings := observe("semgrep", matched("a.py", 1, "x"))
 		row := stood(&sightings[0], 1, 7, 5)
 		row.State = redoubt.Fixed
