@@ -62,3 +62,13 @@ func (to *Inventory) MakeDistinct() {
 	slices.SortFunc(edges, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	to.Dependencies, to.Edges = kept, slices.Compact(edges)
 }
+
+// Held lists what matching compares of the dependencies.
+func (to *Inventory) Held() []HeldDependency {
+	list := make([]HeldDependency, len(to.Dependencies))
+	for i := range list {
+		d := &to.Dependencies[i]
+		list[i] = HeldDependency{Ecosystem: d.Ecosystem, Name: d.Name, Version: d.Version, Transitivity: d.Transitivity, Line: d.Line}
+	}
+	return list
+}

@@ -1,6 +1,7 @@
 package redoubt
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -188,6 +189,20 @@ func CodeDigest(hash string) Digest {
 	text = append(binary.AppendUvarint(text, uint64(len(hash))), hash...)
 	sum := sha256.Sum256(text)
 	return Digest(sum[:len(Digest{})])
+}
+
+// Lockfile is the one that a supply-chain result is about.
+func (r *Result) Lockfile() string { return cmp.Or(r.Dependency.Lockfile, r.Path) }
+
+// Subject is what a result is about, where it is a dependency; else nil.
+func (r *Result) Subject() *Subject {
+	v := r.Dependency
+	if v == nil {
+		return nil
+	}
+	return &Subject{
+		Lockfile: r.Lockfile(), Ecosystem: v.Ecosystem, Package: v.Package, Version: v.Version, Vulnerability: v.Vulnerability, Group: v.Group,
+	}
 }
 
 // Fix is a version of a package that is no longer vulnerable.

@@ -10,6 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -109,7 +110,7 @@ func (a *Agent) failure(w http.ResponseWriter, r *http.Request, caller auth.Call
 	if uniqueID.MatchString(request.RequestID) {
 		attempt.Name = request.RequestID
 	}
-	attempt.ExitCode, attempt.Cause = request.ExitCode, printable(strings.ReplaceAll(request.Error, orNever(edge.Credential(r)), hidden))
+	attempt.ExitCode, attempt.Cause = request.ExitCode, printable(strings.ReplaceAll(request.Error, orNever(edge.Credential(r)), redact.Mark))
 	known := caller.CanUpload() && caller.CanWrite()
 	a.Logger.WarnContext(r.Context(), "a scanner failed and hides it from its build",
 		"unique_id", brief(attempt.Name, maxAgent), "exit_code", request.ExitCode, "known_caller", known)

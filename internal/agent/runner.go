@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -251,11 +251,7 @@ func (a *Agent) progressRun(w http.ResponseWriter, r *http.Request, caller auth.
 // runLog is a piece of log as it is kept: without secrets, and without what a terminal
 // would obey.
 func runLog(text string) string {
-	text = new(report.Blanker).Blank(redoubt.Note(strings.ToValidUTF8(text, "\uFFFD")))
-	for _, secret := range secretTexts {
-		text = secret.ReplaceAllString(text, "${1}"+hidden+"${2}")
-	}
-	return text
+	return redact.Log(redoubt.Note(strings.ToValidUTF8(text, "\uFFFD")))
 }
 
 // finishRun ends a run as its runner says, or has it wait for another attempt.

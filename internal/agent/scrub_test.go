@@ -13,12 +13,12 @@ import (
 func TestPrintableHidesSecrets(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain words stay, as does acme/shop@1a2b3c":                                         "plain words stay, as does acme/shop@1a2b3c",
-		"Bearer abcdef0123 and Basic dXNlcjpwdw==":                                           "Bearer [hidden] and Basic [hidden]",
-		"cannot clone https://user:pw@git.example/acme/shop.git":                             "cannot clone https://[hidden]@git.example/acme/shop.git",
-		"SEMGREP_APP_TOKEN=abc, password: 'hunter2'; api-key = xyz":                          "SEMGREP_APP_TOKEN=[hidden], password: '[hidden]'; api-key = [hidden]",
-		`{"Authorization": "Bearer abcdef", "client_secret":"s3cr3t"}`:                       `{"Authorization": "[hidden] [hidden]", "client_secret":"[hidden]"}`,
-		"ghp_0123456789abcdef and AKIAIOSFODNN7EXAMPLE":                                      "[hidden] and [hidden]",
-		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef":                   "[hidden]",
+		"Bearer abcdef0123 and Basic dXNlcjpwdw==":                                           "Bearer [REDACTED] and Basic [REDACTED]",
+		"cannot clone https://user:pw@git.example/acme/shop.git":                             "cannot clone https://[REDACTED]@git.example/acme/shop.git",
+		"SEMGREP_APP_TOKEN=abc, password: 'hunter2'; api-key = xyz":                          "SEMGREP_APP_TOKEN=[REDACTED], password: '[REDACTED]'; api-key = [REDACTED]",
+		`{"Authorization": "Bearer abcdef", "client_secret":"s3cr3t"}`:                       `{"Authorization": "[REDACTED] [REDACTED]", "client_secret":"[REDACTED]"}`,
+		"ghp_0123456789abcdef and AKIAIOSFODNN7EXAMPLE":                                      "[REDACTED] and [REDACTED]",
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef":                   "[REDACTED]",
 		"line\nby\tline\x1b[31m and \u202ebackwards\x00":                                     "line by line [31m and backwards",
 		"HTTP 401 for url: http://127.0.0.1:8080/api/cli/v2/scans (exit code 2)":             "HTTP 401 for url: http://127.0.0.1:8080/api/cli/v2/scans (exit code 2)",
 		"rdt_1_" + strings.Repeat("a", 40) + strings.Repeat(" ", 16*maxCause-20) + "the end": "the end",
@@ -44,10 +44,10 @@ func TestPrintableIsShortTextWithoutTokens(t *testing.T) {
 func TestLogsOfRunsHideSecrets(t *testing.T) {
 	for text, want := range map[string]string{
 		"one\ntwo\n": "one\ntwo\n",
-		"got rdt_1_" + strings.Repeat("a", 40) + "\nrest\n":                          "got [hidden]\nrest\n",
-		"Authorization: Basic dXNlcjpwdw==\nrest\n":                                  "Authorization: [hidden] [hidden]\nrest\n",
-		"SEMGREP_APP_TOKEN=abc\n":                                                    "SEMGREP_APP_TOKEN=[hidden]\n",
-		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef is gone\n": "[hidden] is gone\n",
+		"got rdt_1_" + strings.Repeat("a", 40) + "\nrest\n":                          "got [REDACTED]\nrest\n",
+		"Authorization: Basic dXNlcjpwdw==\nrest\n":                                  "Authorization: [REDACTED] [REDACTED]\nrest\n",
+		"SEMGREP_APP_TOKEN=abc\n":                                                    "SEMGREP_APP_TOKEN=[REDACTED]\n",
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef is gone\n": "[REDACTED] is gone\n",
 		"not \xff text\n": "not \uFFFD text\n",
 	} {
 		if got := runLog(text); got != want {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/redact"
 )
 
 // Effect is what an exception or its end changes: an event a lineage, by the ids of
@@ -30,6 +31,7 @@ func (f Effect) Selection() string {
 // transaction, and returns it with its id and what it changed. One that will not
 // do, or is one too many, is a *redoubt.InvalidError.
 func AddException(ctx context.Context, s Store, e redoubt.Exception) (_ redoubt.Exception, changed Effect, err error) {
+	e.Reason = redact.Text(e.Reason)
 	if err := e.Check(s.Now()); err != nil {
 		return e, nil, err
 	}

@@ -17,7 +17,7 @@ var nouns = []string{"."}
 
 // adapters is what the rooms that speak to the outside may import.
 var adapters = []string{
-	".", "api", "internal/auth", "internal/report", "internal/conceal", "internal/ingest", "internal/triage", "internal/exemption", "internal/index", "internal/advisory",
+	".", "api", "internal/auth", "internal/redact", "internal/report", "internal/conceal", "internal/ingest", "internal/triage", "internal/exemption", "internal/index", "internal/advisory",
 	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/weblink", "internal/scm", "internal/hosts", "internal/ticket", "internal/notify", "internal/globalsearch",
 }
 
@@ -26,13 +26,14 @@ var rooms = []room{
 	{path: ".", stdOnly: true},
 	{path: "api", stdOnly: true},
 
-	{path: "internal/report", imports: []string{".", "internal/purl", "internal/weakness"}},
+	{path: "internal/redact", stdOnly: true},
+	{path: "internal/report", imports: []string{".", "internal/purl", "internal/redact", "internal/weakness"}},
 	{path: "internal/align"},
 	{path: "internal/conceal", imports: nouns},
-	{path: "internal/ingest", imports: []string{".", "internal/align", "internal/purl", "internal/weblink"}},
-	{path: "internal/triage", imports: nouns},
+	{path: "internal/ingest", imports: []string{".", "internal/align", "internal/purl", "internal/redact", "internal/weblink"}},
+	{path: "internal/triage", imports: []string{".", "internal/redact"}},
 	{path: "internal/ticket", imports: nouns},
-	{path: "internal/exemption", imports: []string{".", "internal/glob", "internal/purl"}},
+	{path: "internal/exemption", imports: []string{".", "internal/glob", "internal/purl", "internal/redact"}},
 	{path: "internal/index", imports: nouns},
 	{path: "internal/advisory", imports: []string{".", "internal/purl", "internal/weakness"}},
 	{path: "internal/policy", imports: []string{".", "internal/glob"}},
@@ -62,7 +63,7 @@ var rooms = []room{
 	{path: "internal/agent", imports: adapters},
 	{path: "internal/web", imports: adapters},
 	{path: "internal/oauth", imports: []string{".", "internal/auth", "internal/edge", "internal/store"}},
-	{path: "internal/runner", imports: []string{".", "api"}},
+	{path: "internal/runner", imports: []string{".", "api", "internal/redact"}},
 	{path: "internal/mcp", imports: []string{".", "api", "internal/auth", "internal/edge"}},
 	{path: "cmd", imports: append([]string{"internal/keyring", "internal/runner", "internal/mcp", "internal/oauth", "internal/server", "internal/agent", "internal/web", "internal/demo", "internal/ci"}, adapters...), clock: true},
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/align"
+	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
@@ -44,6 +45,7 @@ type alignment struct {
 	strict  map[string]bool           // rules whose group includes the pattern
 	binds   map[string]bool           // rules of which every result binds metavariables
 	renamed map[string]string         // old names of rules, to new ones
+	masked  map[redoubt.Digest]bool   // texts of findings that hold what is taken out by now
 }
 
 // newAlignment pairs what it can without bodies. This saves most reads of an import.
@@ -135,6 +137,7 @@ func (a *alignment) pairs() ([]pair, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.maskOld(said, next)
 	for i, f := range old {
 		was[i] = a.stored(f, &said[i])
 	}
@@ -288,6 +291,28 @@ type said struct { // of redoubt.Body
 	MatchBasedID string               `json:"match_based_id"`
 	RuleMessage  string               `json:"rule_message"`
 	code         string
+	masked       redoubt.Digest // of the text without what is taken out by now; zero if nothing is
+}
+
+// maskOld finds the findings that were stored when fewer forms of credentials were known. They
+// pair by their text without credentials, so that they keep their decisions.
+func (a *alignment) maskOld(said []said, next []*Sighting) {
+	a.masked = map[redoubt.Digest]bool{}
+	holdsMark := func(s *Sighting) bool { return strings.Contains(s.Result.Message+s.Result.Code, redact.Mark) }
+	if !slices.ContainsFunc(next, holdsMark) {
+		return
+	}
+	for i := range said {
+		is := &said[i]
+		if message, code := redact.Text(is.RuleMessage), redact.Text(is.code); message != is.RuleMessage || code != is.code {
+			is.RuleMessage, is.code, is.masked = message, code, a.text(message, code)
+			a.masked[is.masked] = true
+		}
+	}
+}
+
+func (a *alignment) text(message, code string) redoubt.Digest {
+	return a.d.start("text").str(normalCode(message), normalCode(code)).sum()
 }
 
 // read decodes the bodies of findings. It clears texts if the code of one is known only as a
@@ -315,6 +340,9 @@ func (a *alignment) read(rows []*redoubt.Finding) ([]said, error) {
 func (a *alignment) stored(f *redoubt.Finding, is *said) align.Row {
 	r := a.row(f, cmp.Or(a.renamed[f.RuleName], f.RuleName), is.code, is.Location.Column)
 	a.named(&r, f, is.MatchBasedID)
+	if is.masked != (redoubt.Digest{}) {
+		r.Loose = is.masked
+	}
 	r.ByCode = a.decided(f) || !a.scope.counted(f)
 	a.place(&r, f, is.Location, is.RuleMessage, is.code)
 	return r
@@ -324,6 +352,9 @@ func (a *alignment) stored(f *redoubt.Finding, is *said) align.Row {
 func (a *alignment) reported(s *Sighting) align.Row {
 	r := a.row(&s.Finding, s.Finding.RuleName, s.Result.Code, s.Result.Location.Column)
 	a.named(&r, &s.Finding, s.Result.MatchBasedID)
+	if text := a.text(s.Result.Message, s.Result.Code); a.masked[text] {
+		r.Loose = text
+	}
 	r.Binds, r.ByCode = s.Result.Binds, a.owned(s.Finding.Identity)
 	a.place(&r, &s.Finding, wireLocation(s.Result), s.Result.Message, s.Result.Code)
 	return r

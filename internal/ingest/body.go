@@ -63,7 +63,7 @@ func scaBody(r *redoubt.Result, at redoubt.WireLocation, links weblink.Links) *r
 		FoundDependency: redoubt.FoundDependency{
 			Ecosystem: v.Ecosystem, Package: v.Package, Version: v.Version,
 			Transitivity:    cmp.Or(v.Transitivity, redoubt.TransitivityUnknown).String(),
-			LockfileLineURL: nonEmpty(links.Line(lockfile(r), v.Line)),
+			LockfileLineURL: nonEmpty(links.Line(r.Lockfile(), v.Line)),
 		},
 		IsMalicious:             v.Malicious,
 		Unrated:                 v.Unrated,

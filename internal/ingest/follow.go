@@ -212,14 +212,3 @@ func (f *follower) attributeToScans() {
 		}
 	}
 }
-
-// subjectOf is what a result is about, where it is a dependency.
-func subjectOf(r *redoubt.Result) *redoubt.Subject {
-	v := r.Dependency
-	if v == nil {
-		return nil
-	}
-	return &redoubt.Subject{
-		Lockfile: lockfile(r), Ecosystem: v.Ecosystem, Package: v.Package, Version: v.Version, Vulnerability: v.Vulnerability, Group: v.Group,
-	}
-}

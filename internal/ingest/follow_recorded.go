@@ -11,18 +11,6 @@ import (
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
-// held lists what matching compares of dependencies.
-func held(dependencies []redoubt.Dependency) []redoubt.HeldDependency {
-	list := make([]redoubt.HeldDependency, len(dependencies))
-	for i := range dependencies {
-		d := &dependencies[i]
-		list[i] = redoubt.HeldDependency{
-			Ecosystem: d.Ecosystem, Name: d.Name, Version: d.Version, Transitivity: d.Transitivity, Line: d.Line,
-		}
-	}
-	return list
-}
-
 // adviseRecorded asks what the advisories say of the lockfiles of an upload that is
 // recorded only: those in force on the ref are of another commit. The summary tells
 // it for the gate, and nothing is stored. What the upload itself reports, or a live
@@ -36,7 +24,7 @@ func (a *application) adviseRecorded(ctx context.Context, sightings []Sighting, 
 	for i := range inventories {
 		stated[i] = redoubt.Holding{
 			Lockfile: inventories[i].Inventory.Lockfile, ScanID: a.scan.ID, Commit: a.scan.Commit,
-			Dependencies: held(inventories[i].Inventory.Dependencies),
+			Dependencies: inventories[i].Inventory.Held(),
 		}
 	}
 	advised, err := a.upload.Advised(ctx, a.project.ID, a.scan.Ref, stated)
@@ -68,7 +56,7 @@ type affectedPackage struct{ lockfile, key string }
 func (a *application) namesReported(sightings []Sighting) map[affectedPackage]map[string]bool {
 	out := map[affectedPackage]map[string]bool{}
 	for i := range sightings {
-		said := subjectOf(sightings[i].Result)
+		said := sightings[i].Result.Subject()
 		if said == nil {
 			continue
 		}

@@ -38,13 +38,9 @@ func (f *follower) explainRemovals(rows []redoubt.Finding) error {
 	return f.plan.err
 }
 
-func mergedInto(by redoubt.Subject) removalDetail {
-	return removalDetail{Reason: fmt.Sprintf("merged into #%d, which %s reports", by.FindingID, by.Source), MergedInto: by.FindingID}
-}
-
 func (f *follower) removal(findingID int64, id redoubt.Identity) removalDetail {
 	if by, covered := f.covered[id]; covered {
-		return mergedInto(by)
+		return removalDetail{fmt.Sprintf("merged into #%d, which %s reports", by.FindingID, by.Source), by.FindingID}
 	}
 	if f.Withdrawn[findingID] {
 		return removalDetail{Reason: "withdrawn: the advisory was taken back"}

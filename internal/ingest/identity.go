@@ -231,15 +231,12 @@ func (d *digester) vulnerability(r *redoubt.Result) redoubt.Digest {
 	v := r.Dependency
 	d.start("dependency 1")
 	d.flag(v.Vulnerability != "", v.InCode)
-	d.str(cmp.Or(v.Vulnerability, r.Rule.Name), lockfile(r), v.Ecosystem, v.Package)
+	d.str(cmp.Or(v.Vulnerability, r.Rule.Name), r.Lockfile(), v.Ecosystem, v.Package)
 	if v.InCode {
 		d.str(r.Path)
 	}
 	return d.sum()
 }
-
-// lockfile is the one that a supply-chain result is about.
-func lockfile(r *redoubt.Result) string { return cmp.Or(r.Dependency.Lockfile, r.Path) }
 
 func isSecret(r *redoubt.Result) bool { return r.Secret != nil || r.Rule.IssueType == redoubt.Secrets }
 

@@ -321,7 +321,7 @@ func (p *planner) findingWrite(f redoubt.Finding, s *Sighting, body bool) redoub
 		w.Body, w.Evidence, p.err = encodeBody(s, p.linksOf(s))
 	}
 	if s != nil {
-		w.Subject = subjectOf(s.Result)
+		w.Subject = s.Result.Subject()
 	}
 	return w
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/redact"
 )
 
 // Blanker takes secrets out of source code as a Reading takes them out of
@@ -13,7 +14,7 @@ import (
 // knows of no secret yet.
 type Blanker struct {
 	redactor *redactor
-	known    *phrases // nil until the next text
+	known    *redact.Known // nil until the next text
 }
 
 // Blanker knows the secrets that the files of the reading told.
@@ -41,13 +42,13 @@ func (b *Blanker) Blank(text string) string {
 		r := b.secrets()
 		r.keepLines = true
 		text = r.blankText(text)
-		b.known = newPhrases(r.whole, r.parts)
+		b.known = redact.NewKnown(r.whole, r.parts)
 	} else {
 		text = b.redactor.blankText(text)
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = joined(b.known.redact(line))
+		lines[i] = redact.Joined(b.known.Redact(line))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,10 +1,10 @@
 package report
 
 import (
-	"strings"
 	"unicode/utf8"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -151,20 +151,12 @@ const uncut = 1 << 30
 // redacting takes phrases out of strings that were cut at a limit. One
 // that reaches the limit may end inside of a secret, so that no piece of it is found
 // there: as much as a piece goes from its end.
-func redacting(p *phrases) func(limit int, s *string) {
+func redacting(p *redact.Known) func(limit int, s *string) {
 	return func(limit int, s *string) {
 		reached := len(*s) > limit-utf8.UTFMax
-		*s = joined(p.redact(*s))
+		*s = redact.Joined(p.Redact(*s))
 		if reached {
 			*s = read.Cut(*s, max(len(*s)-maxPiece, 0)) + redacted
 		}
 	}
-}
-
-// joined makes one mark of those of the pieces of a secret.
-func joined(s string) string {
-	for strings.Contains(s, redacted+redacted) {
-		s = strings.ReplaceAll(s, redacted+redacted, redacted)
-	}
-	return s
 }

@@ -12,14 +12,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-const redacted = redoubt.Redacted
+const redacted = redact.Mark
 
 // Below these lengths, in bytes, a text is too common to be taken out of
 // others: it would tear holes into words.
@@ -97,7 +97,7 @@ var literal = regexp.MustCompile("\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`")
 
 // remember notes a secret to be taken out, and its lines where it has several.
 func (r *redactor) remember(raw string) {
-	if placeholder.MatchString(raw) {
+	if redact.IsPlaceholder(raw) {
 		return
 	}
 	for _, spelling := range spellings(raw) {
@@ -156,7 +156,7 @@ func pieces(s string) iter.Seq[string] {
 // than most words, and with a digit or sign that words do not have.
 func (r *redactor) suspect(part string) {
 	part = read.OneLine(part, len(part))
-	if len(part) < minSecretPart || !strings.ContainsFunc(part, isUnlikeWords) || placeholder.MatchString(part) {
+	if len(part) < minSecretPart || !strings.ContainsFunc(part, redact.IsUnlikeWords) || redact.IsPlaceholder(part) {
 		return
 	}
 	for piece := range pieces(part) {
@@ -164,17 +164,10 @@ func (r *redactor) suspect(part string) {
 	}
 }
 
-func isUnlikeWords(c rune) bool {
-	return !unicode.IsLetter(c) && !strings.ContainsRune(" ._-/:", c)
-}
-
-// placeholder is what stands for a secret and gives nothing away.
-var placeholder = regexp.MustCompile(`^(?i:\[?\**(redacted)?\**\]?|requires login)$`)
-
 // isRedacted tells whether a scanner has taken the secret out itself: gitleaks
 // writes REDACTED, or the beginning and three dots; others write asterisks.
 func isRedacted(raw string) bool {
-	return placeholder.MatchString(raw) || strings.Contains(strings.ToUpper(raw), "REDACTED") ||
+	return redact.IsPlaceholder(raw) || strings.Contains(strings.ToUpper(raw), "REDACTED") ||
 		strings.Contains(raw, "***") || strings.HasSuffix(raw, "...")
 }
 
@@ -184,7 +177,7 @@ func (r *redactor) scrub(reports ...*redoubt.Report) {
 	if len(r.whole)+len(r.parts) == 0 {
 		return
 	}
-	c := cleaner{redactor: r, holds: r.holder(), id: func(int, *string) {}, name: redacting(newPhrases(r.whole)), text: redacting(newPhrases(r.whole, r.parts)), rules: map[*redoubt.Rule]bool{}}
+	c := cleaner{redactor: r, holds: r.holder(), id: func(int, *string) {}, name: redacting(redact.NewKnown(r.whole)), text: redacting(redact.NewKnown(r.whole, r.parts)), rules: map[*redoubt.Rule]bool{}}
 	for _, rep := range reports {
 		c.report(rep)
 	}
@@ -197,12 +190,12 @@ func (r *redactor) holder() func(code string) bool {
 	if len(r.words) == 0 {
 		return func(string) bool { return true } // it was changed, for one
 	}
-	return r.firm().isIn
+	return r.firm().In
 }
 
 // firm are the secrets that surely are some.
-func (r *redactor) firm() *phrases {
+func (r *redactor) firm() *redact.Known {
 	firm := maps.Clone(r.whole)
 	maps.DeleteFunc(firm, func(secret string, _ bool) bool { return r.words[secret] })
-	return newPhrases(firm, r.parts)
+	return redact.NewKnown(firm, r.parts)
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"strings"
+
+	"github.com/redoubt/redoubt/internal/redact"
 )
 
 // addressWatch learns what signs in at the addresses of a file as it is read, before
@@ -47,9 +49,9 @@ func (w *addressWatch) look(p []byte) {
 			}
 			user, password, both := strings.Cut(string(rest[:end]), ":")
 			switch {
-			case both && isSecretValue(password):
+			case both && redact.IsSecretValue(password):
 				w.learn(password)
-			case !both && isRandom(user):
+			case !both && redact.IsRandom(user):
 				w.learn(user)
 			}
 		}
@@ -67,7 +69,7 @@ func (r *redactor) watch() *addressWatch {
 				r.learned = map[string]bool{}
 			}
 			r.learned[secret] = true
-			if !isRandom(secret) && !r.whole[secret] {
+			if !redact.IsRandom(secret) && !r.whole[secret] {
 				if r.words == nil {
 					r.words = map[string]bool{}
 				}
@@ -94,9 +96,9 @@ func (r *redactor) cleanError(err error) error {
 	if !errors.As(err, &of) {
 		return err
 	}
-	known := newPhrases(r.whole)
+	known := redact.NewKnown(r.whole)
 	clean := func(s string) string {
-		return r.blankName(r.blankText(joined(known.redact(s))))
+		return r.finder().Name(r.blankText(redact.Joined(known.Redact(s))))
 	}
 	of.Name, of.Where = clean(of.Name), clean(of.Where)
 	if text := of.Err.Error(); clean(text) != text {

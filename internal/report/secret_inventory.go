@@ -1,12 +1,12 @@
 package report
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/package-url/packageurl-go"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -20,15 +20,15 @@ const minShape = 15
 func (r *redactor) byShape() func(limit int, s *string) {
 	known := map[string]string{}
 	return func(_ int, s *string) {
-		if len(*s) < minShape && !strings.Contains(*s, userInfo.mark) {
+		if len(*s) < minShape && !strings.Contains(*s, ":/") {
 			return
 		}
-		if shapeMarks.in(*s) == 0 { // which is told as fast as whether it came before
-			*s = joined(*s)
+		if !redact.MayHold(*s) { // which is told as fast as whether it came before
+			*s = redact.Joined(*s)
 			return
 		}
 		if len(*s) > maxKnown {
-			*s = r.blankName(*s)
+			*s = r.finder().Name(*s)
 			return
 		}
 		blanked, ok := known[*s]
@@ -36,7 +36,7 @@ func (r *redactor) byShape() func(limit int, s *string) {
 			if len(known) >= maxKnownStrings {
 				clear(known)
 			}
-			blanked = r.blankName(*s)
+			blanked = r.finder().Name(*s)
 			known[*s] = blanked
 		}
 		*s = blanked
@@ -90,29 +90,4 @@ func cleanPURL(s string, clean func(string) string) string {
 		return s
 	}
 	return read.Text(p.ToString()).Name()
-}
-
-// signedInAs is who signs in at an address without a password, as hosts of code
-// have it done with a token.
-var signedInAs = shape{"://", regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://([^\s/:@"'<>]{16,})@[0-9A-Za-z\[]`)}
-
-// inQuery is a value of an address's query or fragment that is given to a name for secrets.
-var inQuery = shape{"=", regexp.MustCompile(`(?i)[?&#;]` + `[a-z0-9_.-]*` + names + `=([^\s&#;"'<>]{8,})`)}
-
-// blankName takes credentials out of a name or version, which has no assignments
-// as code has, but may be an address.
-func (r *redactor) blankName(s string) string {
-	s = r.blankShapes(s)
-	if strings.Contains(s, userInfo.mark) {
-		for _, shape := range []shape{signedInAs, inQuery} {
-			s = shape.replace(s, func(secret string) string {
-				if secret == redacted || !isSecretValue(secret) || !isRandom(secret) && shape.mark == signedInAs.mark {
-					return secret
-				}
-				r.addPart(secret)
-				return redacted
-			})
-		}
-	}
-	return joined(s)
 }

@@ -54,7 +54,7 @@ func (r *redactor) forgetFormulas(reports []*redoubt.Report) {
 	if len(r.wider) == 0 {
 		return
 	}
-	holdsSecret := r.firm().isIn
+	holdsSecret := r.firm().In
 	for _, rep := range reports {
 		for i := range rep.Results {
 			res := &rep.Results[i]

@@ -2,13 +2,12 @@ package report
 
 import (
 	"cmp"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/redact"
 )
 
 // blank takes out of the texts of all results and VEX documents what looks like a secret, for no
@@ -78,13 +77,6 @@ func (r *redactor) blankVEX(d *redoubt.VEXDocument) {
 	}
 }
 
-func (r *redactor) blankText(s string) string {
-	if len(s) < minSecretPart {
-		return s
-	}
-	return joined(r.blankAssigned(r.blankShapes(s)))
-}
-
 var (
 	hardcoded = regexp.MustCompile(`(?i)hard[-_ ]?coded`)
 	ofSecrets = regexp.MustCompile(`(?i)passw|secret|credential|token|(?:api|access|private|signing|encryption|jwt)[-_ ]?key`)
@@ -129,13 +121,13 @@ func blankLiterals(res *redoubt.Result) {
 		res.Message = res.Message[:from+1] + redacted + res.Message[to:]
 	}
 	if len(held) > 0 {
-		res.Message = cutSpans(res.Message, quotedSpans(res.Message, held))
+		res.Message = redact.Cut(res.Message, quotedSpans(res.Message, held))
 	}
 }
 
 // quotedSpans finds what a text has in quotation marks of any kind and a set holds.
 // A string may hold marks of its own, so each mark is tried with the next few.
-func quotedSpans(s string, held map[string]bool) (spans []span) {
+func quotedSpans(s string, held map[string]bool) (spans []redact.Span) {
 	for _, quote := range []byte(quotationMarks) {
 		var marks []int
 		for i := range len(s) {
@@ -146,38 +138,20 @@ func quotedSpans(s string, held map[string]bool) (spans []span) {
 		for i, from := range marks {
 			for _, to := range marks[i+1 : min(i+2+maxInner, len(marks))] {
 				if held[s[from+1:to]] {
-					spans = append(spans, span{from + 1, to})
+					spans = append(spans, redact.Span{From: from + 1, To: to})
 				}
 			}
 		}
 	}
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(a.from-b.from, a.to-b.to) })
+	slices.SortFunc(spans, func(a, b redact.Span) int { return cmp.Or(a.From-b.From, a.To-b.To) })
 	return spans
-}
-
-// cutSpans takes parts out of a text, in the order of where they begin; they may overlap.
-func cutSpans(s string, spans []span) string {
-	if len(spans) == 0 {
-		return s
-	}
-	var b strings.Builder
-	last := 0
-	for _, cut := range spans {
-		if cut.from >= last {
-			b.WriteString(s[last:cut.from])
-			b.WriteString(redacted)
-		}
-		last = max(last, cut.to)
-	}
-	b.WriteString(s[last:])
-	return b.String()
 }
 
 // blankStrings takes the strings out of code, and returns what they held.
 func blankStrings(code string) (blanked string, found []string) {
 	return quoted.ReplaceAllStringFunc(code, func(s string) string {
 		inner := s[1 : len(s)-1]
-		if len(inner) < minLiteral || strings.ContainsAny(inner, " \t") || isTemplate(inner) {
+		if len(inner) < minLiteral || strings.ContainsAny(inner, " \t") || redact.IsTemplate(inner) {
 			return s
 		}
 		found = append(found, inner)
@@ -185,100 +159,22 @@ func blankStrings(code string) (blanked string, found []string) {
 	}), found
 }
 
-// names end in a word for a secret, and stand before a value in quotes or, as in
-// settings, without any: see assigned.
-const names = `(?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?|authorization|` +
-	`(?:api|access|secret|private|auth|signing|encryption|master|account|storage|app|client)[_.-]?key)`
-
-// blankAssigned takes values out of a text that are given to a name for secrets.
-func (r *redactor) blankAssigned(s string) string {
-	s = r.blankValues(s, (*assigned).quoted, isSecretValue)
-	return r.blankValues(s, (*assigned).bare, isRandom)
+// finder takes credentials out of texts, and notes those that other texts may hold.
+func (r *redactor) finder() redact.Finder {
+	return redact.Finder{Found: r.addPart, KeepLines: r.keepLines}
 }
 
-// blankValues takes those of the values out of a text that are secrets. The random
-// ones are taken out of all other texts too; the others may be words there.
-func (r *redactor) blankValues(s string, next func(*assigned) (span, bool), isSecret func(string) bool) string {
-	var cuts []span
-	for a := (&assigned{s: s}); ; {
-		value, ok := next(a)
-		if !ok {
-			return cutSpans(s, cuts)
+func (r *redactor) blankText(s string) string { return r.finder().Text(s) }
+
+// addPart notes a secret that a text was seen to hold, to be taken out of all texts.
+func (r *redactor) addPart(secret string) {
+	for line := range strings.Lines(secret) {
+		line = strings.TrimSpace(line)
+		if len(line) < minSecretPart || strings.HasPrefix(line, "-----") || redact.IsPlaceholder(line) {
+			continue
 		}
-		value.from += len(authScheme.FindString(s[value.from:value.to]))
-		if secret := s[value.from:value.to]; isSecret(secret) {
-			if isRandom(secret) {
-				r.addPart(secret)
-			}
-			cuts = append(cuts, value)
+		for piece := range pieces(line) {
+			r.parts[piece] = true
 		}
 	}
-}
-
-// authScheme is how the value of a header for authorization begins.
-var authScheme = regexp.MustCompile(`^(?i:basic|bearer|token) +`)
-
-var (
-	constantName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$`)
-	// joinedWords are names of things, as oauth2-token or prod/db.password.
-	joinedWords = regexp.MustCompile(`^/?[A-Za-z]+\d{0,2}(?:[-_./:]+[A-Za-z]+\d{0,2})+/?$`)
-	// stand-ins are what people write where a secret is to come.
-	standIn = regexp.MustCompile(`(?i)example|change[-_]?me|placeholder|your[-_]|xxxx|dummy|\*{3}|\.{3}|redacted`)
-)
-
-// isTemplate tells whether a value is filled in later, as ${PASSWORD} is.
-func isTemplate(s string) bool {
-	return strings.HasPrefix(s, "$") || strings.ContainsAny(s, "<>") || strings.Contains(s, "%s") || strings.Contains(s, "%(") ||
-		strings.Contains(s, "${") || strings.Contains(s, "$(") || strings.Contains(s, "{") && strings.Contains(s, "}")
-}
-
-// isSecretValue judges a value that is given to a name for secrets. It is none
-// if it is short, made of words, the name of something, or filled in later.
-func isSecretValue(s string) bool {
-	switch {
-	case len(s) < minSecretPart, len(s) > 1<<12, strings.ContainsFunc(s, unicode.IsSpace),
-		strings.Contains(s, "://"), strings.HasPrefix(s, "data:"), strings.HasPrefix(s, "."), strings.HasPrefix(s, "~"), isTemplate(s):
-		return false
-	case !strings.ContainsFunc(s, isUnlikeWords), standIn.MatchString(s), constantName.MatchString(s), joinedWords.MatchString(s):
-		return false
-	}
-	return entropy(s) >= 2.5
-}
-
-// isRandom judges a value that nobody would write by hand: long, and of letters
-// in both cases and digits, or of many hexadecimal digits.
-func isRandom(s string) bool {
-	if len(s) < 16 || !isSecretValue(s) || entropy(s) < 3 {
-		return false
-	}
-	var lower, upper, digits, others int
-	for _, c := range s {
-		switch {
-		case unicode.IsLower(c):
-			lower++
-		case unicode.IsUpper(c):
-			upper++
-		case unicode.IsDigit(c):
-			digits++
-		default:
-			others++
-		}
-	}
-	isHex := strings.Trim(strings.ToLower(s), "0123456789abcdef-") == ""
-	return lower > 0 && upper > 0 && digits > 2 || isHex && len(s) >= 32 && digits > 4 || digits > 3 && lower+upper > 3 && others == 0
-}
-
-// entropy is that of the bytes of a text, in bits a byte.
-func entropy(s string) (bits float64) {
-	var count [256]float64
-	for i := range len(s) {
-		count[s[i]]++
-	}
-	for _, n := range count {
-		if n > 0 {
-			p := n / float64(len(s))
-			bits -= p * math.Log2(p)
-		}
-	}
-	return bits
 }

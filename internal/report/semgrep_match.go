@@ -88,7 +88,7 @@ func metavars(raw json.RawMessage) (out []metavar) {
 // the scanner and before anybody knows of the secret, and gets none.
 func (s *semgrep) identify() {
 	results := s.rep.Results
-	holdsSecret := s.secrets.firm().isIn
+	holdsSecret := s.secrets.firm().In
 	slices.SortStableFunc(s.matches, func(a, b semgrepMatch) int {
 		x, y := &results[a.result], &results[b.result]
 		return cmp.Or(

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/redact"
 )
 
 const (
@@ -47,7 +48,7 @@ func TestManySecretsInALongLineAreHidden(t *testing.T) {
 	for shift := range len(secretToken) {
 		tell := tellerOf(api.CloneCredential{})
 		tell.lines(strings.NewReader(strings.Repeat("z", shift) + strings.Repeat(secretToken, 1000) + "\n"))
-		if log := strings.ReplaceAll(tell.waiting.String(), hidden, ""); strings.Contains(log, secretToken[:4]) {
+		if log := strings.ReplaceAll(tell.waiting.String(), redact.Mark, ""); strings.Contains(log, secretToken[:4]) {
 			t.Fatalf("shifted by %d: %q", shift, log[max(0, len(log)-60):])
 		}
 	}
@@ -63,7 +64,7 @@ func TestSecretsOfSeveralLinesAreHidden(t *testing.T) {
 			t.Errorf("%q is told:\n%s", part, log)
 		}
 	}
-	for _, kept := range []string{"reading the key\n", "-----BEGIN OPENSSH PRIVATE KEY-----", "indented: " + hidden + "!"} {
+	for _, kept := range []string{"reading the key\n", "-----BEGIN OPENSSH PRIVATE KEY-----", "indented: " + redact.Mark + "!"} {
 		if !strings.Contains(log, kept) {
 			t.Errorf("%q is not told:\n%s", kept, log)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/redact"
 )
 
 // RequestStore is what asking for exceptions needs of one transaction, beside Store.
@@ -42,6 +43,7 @@ func UndoApproved(ctx context.Context, s RequestStore, events []redoubt.TriageEv
 // *redoubt.InvalidError; a finding that an open request is about already, or one request too
 // many, is redoubt.ErrConflict.
 func Ask(ctx context.Context, s RequestStore, r redoubt.ExceptionRequest, findings []redoubt.Finding) (redoubt.ExceptionRequest, error) {
+	r.Reason = redact.Text(r.Reason)
 	if err := r.Check(s.Now()); err != nil {
 		return r, err
 	}
@@ -109,7 +111,7 @@ func Approve(ctx context.Context, s RequestStore, id int64, until time.Time, ans
 	if err = redoubt.CheckRequestEnd(until, s.Now()); err != nil {
 		return r, 0, err
 	}
-	if answer, err = redoubt.RequestAnswer(answer, false); err != nil {
+	if answer, err = redoubt.RequestAnswer(redact.Text(answer), false); err != nil {
 		return r, 0, err
 	}
 	if r, err = openRequest(ctx, s, id); err != nil {
@@ -135,7 +137,7 @@ func Approve(ctx context.Context, s RequestStore, id int64, until time.Time, ans
 
 // Refuse ends a request with why.
 func Refuse(ctx context.Context, s RequestStore, id int64, answer string) (r redoubt.ExceptionRequest, err error) {
-	if answer, err = redoubt.RequestAnswer(answer, true); err != nil {
+	if answer, err = redoubt.RequestAnswer(redact.Text(answer), true); err != nil {
 		return r, err
 	}
 	if r, err = openRequest(ctx, s, id); err != nil {

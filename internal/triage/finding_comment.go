@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/redact"
 )
 
 // CommentStore is what comments on findings need of one transaction.
@@ -27,7 +28,7 @@ type CommentStore interface {
 // the deployment has is text.
 func Comment(ctx context.Context, s CommentStore, f redoubt.Finding, said string, authorID int64) (c redoubt.FindingComment, err error) {
 	c.LineageID, c.AuthorID = f.LineageID, authorID
-	if c.Text, err = redoubt.CommentText(said); err != nil {
+	if c.Text, err = redoubt.CommentText(redact.Text(said)); err != nil {
 		return c, err
 	}
 	switch of, own, err := s.CommentCounts(ctx, c.LineageID, authorID); {

@@ -8,14 +8,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/redact"
 )
 
 // Check says what is wrong with a request, all at once, by the names that the
 // contract gives its members. The error is a *redoubt.InvalidError. The note loses what
-// terminals would obey.
+// terminals would obey, and credentials.
 func (r *Request) Check() error {
 	said := r.Note
-	r.Note = redoubt.Note(said)
+	r.Note = redact.Text(redoubt.Note(said))
 	var bad redoubt.InvalidError
 	fault := func(member string, value any, format string, args ...any) {
 		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "body." + member, Message: fmt.Sprintf(format, args...), Value: value})

@@ -1,4 +1,4 @@
-package report
+package redact
 
 import (
 	"strings"
@@ -14,7 +14,9 @@ import (
 // with NAME for a name, which the tests hold it to:
 //
 //	(?i) NAME ["'\])]* (?:\s*:\s*[a-z]+|\s+string)? \s* (?::=|=>|===?|!==?|=|:) \s* [bru]? (?:"([^"\n]*)"|'([^'\n]*)'|`([^`\n]*)`)
-//	(?im) NAME \s* [=:] \s* ([^\s"'`,;(){}\[\]<>$]{16,}) [ \t]* (?:$|[;,])
+//	(?im) NAME (?: \s* [=:] \s* VALUE [ \t]* (?:$|[;,]) | = VALUE [ \t] )
+//
+// where VALUE is ([^\s"'`,;(){}\[\]<>$]{16,}).
 type assigned struct {
 	s    string
 	end  int // of the last value and what closes it
@@ -23,9 +25,6 @@ type assigned struct {
 	equals, colon int
 	dead          int // a value without quotes that begins before here does not end as one
 }
-
-// span is a part of a text, in bytes.
-type span struct{ from, to int }
 
 // sign finds the next = or :, or the end of the text.
 func (a *assigned) sign() int {
@@ -47,13 +46,13 @@ func (a *assigned) from(known int, sign byte) int {
 }
 
 // found ends a match at a place.
-func (a *assigned) found(value span, end int) (span, bool) {
+func (a *assigned) found(value Span, end int) (Span, bool) {
 	a.end, a.next = end, end
 	return value, true
 }
 
 // quoted finds the next value in quotes; false is the end.
-func (a *assigned) quoted() (span, bool) {
+func (a *assigned) quoted() (Span, bool) {
 	for at := a.sign(); at < len(a.s); at = a.sign() {
 		op := at
 		if a.s[at] == '=' && at > 0 && a.s[at-1] == '!' {
@@ -76,36 +75,36 @@ func (a *assigned) quoted() (span, bool) {
 			word := skipSpace(a.s, op+1)
 			if end := skipLetters(a.s, word); end > word {
 				if value, ok := a.inQuotes(skipSpace(a.s, end)); ok {
-					return a.found(value, value.to+1)
+					return a.found(value, value.To+1)
 				}
 			}
 		}
 		if value, ok := a.inQuotes(op); ok {
-			return a.found(value, value.to+1)
+			return a.found(value, value.To+1)
 		}
 	}
-	return span{}, false
+	return Span{}, false
 }
 
 // inQuotes reads a sign that gives or compares, and the string behind it.
-func (a *assigned) inQuotes(at int) (span, bool) {
+func (a *assigned) inQuotes(at int) (Span, bool) {
 	n := signLength(a.s[at:])
 	if n == 0 {
-		return span{}, false
+		return Span{}, false
 	}
 	i := skipSpace(a.s, at+n)
 	if i < len(a.s) && strings.IndexByte("bruBRU", a.s[i]) >= 0 {
 		i++
 	}
 	if i >= len(a.s) || strings.IndexByte("\"'`", a.s[i]) < 0 {
-		return span{}, false
+		return Span{}, false
 	}
 	for end := i + 1; end < len(a.s) && a.s[end] != '\n'; end++ {
 		if a.s[end] == a.s[i] {
-			return span{i + 1, end}, true
+			return Span{i + 1, end}, true
 		}
 	}
-	return span{}, false
+	return Span{}, false
 }
 
 // signLength is the length of :=, =>, ==, ===, !=, !==, = or : at the beginning of a text.
@@ -122,9 +121,10 @@ func signLength(s string) int {
 const shortestBare = 16
 
 // bare finds the next value without quotes, as settings have them; false is the end.
-func (a *assigned) bare() (span, bool) {
+func (a *assigned) bare() (Span, bool) {
 	for at := a.sign(); at < len(a.s); at = a.sign() {
-		start, ok := nameBefore(a.s[:skipSpaceBack(a.s, at)])
+		named := skipSpaceBack(a.s, at)
+		start, ok := nameBefore(a.s[:named])
 		if !ok || start < a.end {
 			continue
 		}
@@ -142,8 +142,12 @@ func (a *assigned) bare() (span, bool) {
 		}
 		closed := end < len(a.s) && (a.s[end] == ';' || a.s[end] == ',')
 		if !closed && end < len(a.s) && a.s[end] != '\n' {
-			a.dead = to
-			continue
+			if tight := a.s[at] == '=' && named == at && from == at+1 && end > to; !tight {
+				a.dead = to
+				continue
+			}
+			end = to
+			closed = true // by the space
 		}
 		if utf8.RuneCountInString(a.s[from:to]) < shortestBare {
 			continue
@@ -151,9 +155,9 @@ func (a *assigned) bare() (span, bool) {
 		if closed {
 			end++
 		}
-		return a.found(span{from, to}, end)
+		return a.found(Span{from, to}, end)
 	}
-	return span{}, false
+	return Span{}, false
 }
 
 // keyOf are the words that make a name for secrets of a key.

@@ -1,4 +1,4 @@
-package report
+package redact
 
 import (
 	"cmp"
@@ -25,15 +25,15 @@ func TestPhrasesReplaceAsAReplacerDoes(t *testing.T) {
 		list := slices.SortedFunc(maps.Keys(set), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 		var pairs []string
 		for _, s := range list {
-			pairs = append(pairs, s, redacted)
+			pairs = append(pairs, s, Mark)
 		}
 		want := strings.NewReplacer(pairs...).Replace(text)
-		p := newPhrases(set)
-		if got := p.redact(text); got != want {
+		p := NewKnown(set)
+		if got := p.Redact(text); got != want {
 			rt.Fatalf("%q became %q, want %q", text, got, want)
 		}
-		if p.isIn(text) != (want != text) {
-			rt.Fatalf("%q: %v", text, p.isIn(text))
+		if p.In(text) != (want != text) {
+			rt.Fatalf("%q: %v", text, p.In(text))
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package report
+package redact
 
 import (
 	"maps"
@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// phrases takes phrases out of texts, at each place the longest that begins there. It
+// Known takes values that it was told out of texts, at each place the longest that begins there. It
 // takes a few dozen bytes of memory for each phrase, whatever they are: an upload may
 // tell a million secrets, and the trie of a strings.Replacer makes two kilobytes of
 // each that somebody chose for it.
-type phrases struct {
+type Known struct {
 	sorted  []string
 	shorter []int32  // by place: the longest other phrase that one begins with; -1 for none
 	head    int      // bytes of the beginnings that are looked up; no phrase is shorter
@@ -20,11 +20,11 @@ type phrases struct {
 }
 
 // longestHead is the most that is looked up of the beginning of a phrase, in bytes.
-const longestHead = minSecret
+const longestHead = 6
 
-// newPhrases makes one of the phrases in sets, which are not empty.
-func newPhrases(sets ...map[string]bool) *phrases {
-	p := &phrases{head: longestHead}
+// NewKnown makes one of the phrases in sets, which are not empty.
+func NewKnown(sets ...map[string]bool) *Known {
+	p := &Known{head: longestHead}
 	for _, set := range sets {
 		p.sorted = slices.AppendSeq(p.sorted, maps.Keys(set))
 	}
@@ -60,17 +60,17 @@ func newPhrases(sets ...map[string]bool) *phrases {
 }
 
 // roll moves a key of the last bytes on by one.
-func (p *phrases) roll(key uint64, c byte) uint64 {
+func (p *Known) roll(key uint64, c byte) uint64 {
 	return key>>8 | uint64(c)<<(8*(p.head-1))
 }
 
 // bit is the place of a key's bit, by Fibonacci's hash.
-func (p *phrases) bit(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> p.shift }
+func (p *Known) bit(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> p.shift }
 
 // next finds the first phrase in a text from a place on.
-func (p *phrases) next(s string, from int) (at span, ok bool) {
+func (p *Known) next(s string, from int) (at Span, ok bool) {
 	if len(p.sorted) == 0 {
-		return span{}, false
+		return Span{}, false
 	}
 	var key uint64
 	for i := from; i < len(s); i++ {
@@ -81,21 +81,23 @@ func (p *phrases) next(s string, from int) (at span, ok bool) {
 		}
 		if bit := p.bit(key); p.begins[bit/64]&(1<<(bit%64)) != 0 {
 			if n := p.at(s[begin:]); n > 0 {
-				return span{begin, begin + n}, true
+				return Span{begin, begin + n}, true
 			}
 		}
 	}
-	return span{}, false
+	return Span{}, false
 }
 
 // at is the length of the longest phrase that a text begins with; 0 for none. It is
 // among those that the last phrase not behind the text begins with.
-func (p *phrases) at(s string) int {
+func (p *Known) at(s string) int {
 	i := sort.Search(len(p.sorted), func(i int) bool { return p.sorted[i] > s }) - 1
 	if i < 0 {
 		return 0
 	}
-	same := len(commonPrefix(p.sorted[i], s))
+	same := 0
+	for limit := min(len(p.sorted[i]), len(s)); same < limit && p.sorted[i][same] == s[same]; same++ {
+	}
 	for ; i >= 0; i = int(p.shorter[i]) {
 		if n := len(p.sorted[i]); n <= same {
 			return n
@@ -104,21 +106,21 @@ func (p *phrases) at(s string) int {
 	return 0
 }
 
-// isIn reports whether a text holds any of the phrases.
-func (p *phrases) isIn(s string) bool {
+// In reports whether a text holds any of the phrases.
+func (p *Known) In(s string) bool {
 	_, found := p.next(s, 0)
 	return found
 }
 
-// redact puts a mark in the place of each phrase.
-func (p *phrases) redact(s string) string {
-	var cuts []span
+// Redact puts a mark in the place of each phrase.
+func (p *Known) Redact(s string) string {
+	var cuts []Span
 	for from := 0; ; {
 		at, ok := p.next(s, from)
 		if !ok {
-			return cutSpans(s, cuts)
+			return Cut(s, cuts)
 		}
 		cuts = append(cuts, at)
-		from = at.to
+		from = at.To
 	}
 }

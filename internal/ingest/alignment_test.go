@@ -1,0 +1,52 @@
+package ingest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/redact"
+)
+
+// TestNewlyMaskedTextIsTheSame: a finding that was stored before a form of credentials was
+// known keeps its id and its decision once its text comes without the credential.
+func TestNewlyMaskedTextIsTheSame(t *testing.T) {
+	const secret = "k3y.Qw8zRt5yUi2oPa7s"
+	was := redoubt.Result{
+		Rule: &redoubt.Rule{Name: "r", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}, Path: "a.py", Location: redoubt.Location{Line: 3, EndLine: 3},
+		Message: "calls out", Code: `get(h, "Authorization: Bearer ` + secret + `")`,
+	}
+	for name, change := range map[string]func(was, is *redoubt.Result){
+		"code": func(_, is *redoubt.Result) { is.Code = redact.Text(is.Code) },
+		"message": func(was, is *redoubt.Result) {
+			was.Message += " Authorization: Bearer " + secret
+			is.Message = redact.Text(was.Message)
+			is.Code, was.Code = "", ""
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, old := newMemory(), was
+			is := old
+			change(&old, &is)
+			is.Location.Line, is.Location.EndLine = 5, 5
+			for _, r := range []*redoubt.Result{&old, &is} {
+				r.MatchBasedID, r.CodeHash = "r_0", "c0de"
+			}
+			is.CodeHash, is.CodeKey = "", redoubt.Digest{9}
+			apply(t, m, full(old))
+			for _, l := range m.lineages {
+				l.Triage = redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive}
+			}
+			m.tick(time.Minute)
+			apply(t, m, upload(full(is), func(u *Upload) { u.Commit = "c2" }))
+			if len(m.rows) != 1 {
+				t.Fatalf("there are %d findings", len(m.rows))
+			}
+			for _, f := range m.rows {
+				if f.Line != 5 || f.CodeHash != is.CodeKey || m.lineages[f.LineageID].Triage.State != redoubt.TriageIgnored {
+					t.Errorf("it is %+v", f)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,154 @@
+// Package redact takes credentials out of texts. It knows the forms that credentials have by
+// their makers' design, values that are given to a name for secrets, and values that it is
+// told. Every text that comes from outside goes through it before anything is kept.
+package redact
+
+import (
+	"math/bits"
+	"strings"
+)
+
+// Mark stands where a credential was.
+const Mark = "[REDACTED]"
+
+// minValue is the length, in bytes, below which a value is too common to be a secret.
+const minValue = 8
+
+// Finder takes out of texts what looks like a credential. It goes by the shape of the text
+// and by the name that it is given to, and not by its entropy alone: hashes, ids and images
+// stay. It takes linear time.
+type Finder struct {
+	// Found is told of each credential that other texts may hold too, and that is no word.
+	// Nil tells nobody.
+	Found func(secret string)
+	// KeepLines puts as many lines in the place of a credential as it had.
+	KeepLines bool
+}
+
+// Text takes credentials out of a text with the zero Finder.
+func Text(s string) string { return Finder{}.Text(s) }
+
+// Text takes credentials out of code, a message, or what a person wrote.
+func (f Finder) Text(s string) string {
+	if len(s) < minValue {
+		return s
+	}
+	return Joined(f.assigned(f.shapes(s)))
+}
+
+// Name takes credentials out of a name or version, which has no assignments as code has, but
+// may be an address.
+func (f Finder) Name(s string) string {
+	s = f.shapes(s)
+	if strings.Contains(s, userInfo.mark) {
+		for _, shape := range []shape{signedInAs, inQuery} {
+			s = shape.replace(s, func(secret string) string {
+				if secret == Mark || !IsSecretValue(secret) || !IsRandom(secret) && shape.mark == signedInAs.mark {
+					return secret
+				}
+				f.found(secret)
+				return Mark
+			})
+		}
+	}
+	return Joined(s)
+}
+
+func (f Finder) found(secret string) {
+	if f.Found != nil {
+		f.Found(secret)
+	}
+}
+
+// shapes takes out of a text what has the shape of a credential.
+func (f Finder) shapes(s string) string {
+	held := shapeMarks.in(s)
+	for rest := held; rest != 0; rest &= rest - 1 {
+		place := bits.TrailingZeros64(rest)
+		if place == len(shapes) {
+			break
+		}
+		s = shapes[place].replace(s, func(secret string) string {
+			if is := shapes[place].is; is != nil && !is(secret) {
+				return secret
+			}
+			f.found(secret)
+			return f.mark(secret)
+		})
+	}
+	if held>>len(shapes) == 0 || !strings.Contains(s, "@") {
+		return s
+	}
+	return userInfo.replace(s, func(password string) string {
+		if IsTemplate(password) || IsPlaceholder(password) {
+			return password
+		}
+		if IsRandom(password) {
+			f.found(password)
+		}
+		return Mark
+	})
+}
+
+// mark stands where a secret was, on as many lines where lines are to stay.
+func (f Finder) mark(secret string) string {
+	if !f.KeepLines {
+		return Mark
+	}
+	return Mark + strings.Repeat("\n"+Mark, strings.Count(secret, "\n"))
+}
+
+// assigned takes values out of a text that are given to a name for secrets.
+func (f Finder) assigned(s string) string {
+	s = f.values(s, (*assigned).quoted, IsSecretValue)
+	return f.values(s, (*assigned).bare, IsRandom)
+}
+
+// values takes those of the values out of a text that are secrets. Found is told of the
+// random ones; the others may be words in other texts.
+func (f Finder) values(s string, next func(*assigned) (Span, bool), isSecret func(string) bool) string {
+	var cuts []Span
+	for a := (&assigned{s: s}); ; {
+		value, ok := next(a)
+		if !ok {
+			return Cut(s, cuts)
+		}
+		value.From += len(authScheme.FindString(s[value.From:value.To]))
+		if secret := s[value.From:value.To]; isSecret(secret) {
+			if IsRandom(secret) {
+				f.found(secret)
+			}
+			cuts = append(cuts, value)
+		}
+	}
+}
+
+// Span is a part of a text, in bytes.
+type Span struct{ From, To int }
+
+// Cut puts marks in the place of parts of a text, in the order of where they begin; they may
+// overlap.
+func Cut(s string, spans []Span) string {
+	if len(spans) == 0 {
+		return s
+	}
+	var b strings.Builder
+	last := 0
+	for _, cut := range spans {
+		if cut.From >= last {
+			b.WriteString(s[last:cut.From])
+			b.WriteString(Mark)
+		}
+		last = max(last, cut.To)
+	}
+	b.WriteString(s[last:])
+	return b.String()
+}
+
+// Joined makes one mark of those that follow each other.
+func Joined(s string) string {
+	for strings.Contains(s, Mark+Mark) {
+		s = strings.ReplaceAll(s, Mark+Mark, Mark)
+	}
+	return s
+}

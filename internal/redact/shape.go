@@ -1,0 +1,168 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// shape is a form that a kind of credential has by its maker's design, so that
+// it is known wherever it stands. The expression's last group is the secret
+// where it has one, else all of the match is. Every match holds the mark, which
+// is much quicker to look for.
+type shape struct {
+	mark string
+	*regexp.Regexp
+	is func(secret string) bool // nil: all that match
+}
+
+// shapes are written from what the makers publish of their credentials.
+var shapes = compileShapes(map[string]string{
+	// Clouds
+	"AKIA":        `\b(?:AKIA)[A-Z0-9]{16}\b`,
+	"ASIA":        `\b(?:ASIA)[A-Z0-9]{16}\b`,
+	"AIza":        `\bAIza[0-9A-Za-z_-]{35}`,
+	"ya29":        `\bya29\.[0-9A-Za-z_-]{20,}`,
+	"GOCSPX-":     `\bGOCSPX-[0-9A-Za-z_-]{28}`,
+	"AccountKey=": `AccountKey=([0-9A-Za-z+/]{86}==)`,
+	"dop_v1_":     `\bdop_v1_[0-9a-f]{64}\b`,
+	"hvs.":        `\bhvs\.[0-9A-Za-z_-]{24,}`,
+	"ccess":       awsSecret, "CCESS": awsSecret,
+	// Redoubt: tokens, and the codes and refresh tokens of OAuth clients
+	"rdt_": `\brdt_[0-9a-z]+_[0-9a-z_]{16,}`,
+	"rdc_": `\brdc_[0-9a-z]+_[0-9a-z_]{16,}`,
+	"rdr_": `\brdr_[0-9a-z]+_[0-9a-z_]{16,}`,
+	"rdd_": `\brdd_[0-9a-z]+_[0-9a-z_]{16,}`,
+	// Code hosts, registries
+	"ghp_":        `\bghp_[0-9A-Za-z]{36,255}\b`,
+	"gho_":        `\bgho_[0-9A-Za-z]{36,255}\b`,
+	"ghu_":        `\bghu_[0-9A-Za-z]{36,255}\b`,
+	"ghs_":        `\bghs_[0-9A-Za-z]{36,255}\b`,
+	"ghr_":        `\bghr_[0-9A-Za-z]{36,255}\b`,
+	"github_pat_": `\bgithub_pat_[0-9A-Za-z_]{22,}`,
+	"glpat-":      `\bglpat-[0-9A-Za-z_-]{20,}`,
+	"npm_":        `\bnpm_[0-9A-Za-z]{36}\b`,
+	"pypi-AgE":    `\bpypi-AgE[0-9A-Za-z_-]{40,}`,
+	"dckr_pat_":   `\bdckr_pat_[0-9A-Za-z_-]{20,}`,
+	"hf_":         `\bhf_[0-9A-Za-z]{34,}\b`,
+	// Services
+	"xox":           `\bxox[abeoprs]-[0-9A-Za-z-]{10,}`,
+	"xapp-":         `\bxapp-\d-[0-9A-Z]+-\d+-[0-9a-f]{32,}`,
+	"slack.com/":    `hooks\.slack\.com/(?:services|workflows|triggers)/([0-9A-Za-z/_-]{20,})`,
+	"_live_":        `\b[sr]k_live_[0-9A-Za-z]{10,}`,
+	"_test_":        `\b[sr]k_test_[0-9A-Za-z]{10,}`,
+	"whsec_":        `\bwhsec_[0-9A-Za-z+/=]{24,}`,
+	"SG.":           `\bSG\.[0-9A-Za-z_-]{22}\.[0-9A-Za-z_-]{43}`,
+	"sk-ant-":       `\bsk-ant-[0-9A-Za-z_-]{20,}`,
+	"sk-proj-":      `\bsk-proj-[0-9A-Za-z_-]{20,}`,
+	"shpat_":        `\bshpat_[0-9a-f]{32}\b`,
+	"SK":            `\bSK[0-9a-f]{32}\b`,
+	"api/webhooks/": `\bdiscord(?:app)?\.com/api/webhooks/\d+/([0-9A-Za-z_-]{60,})`,
+	":AA":           `\b\d{8,10}:AA[0-9A-Za-z_-]{33}\b`,
+	// Standards
+	"eyJ":             `\beyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}`,
+	"AGE-SECRET-KEY-": `\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b`,
+	"PRIVATE KEY":     `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:(.*?))(?:-----END|\z)`,
+}, map[string]spoken{
+	// Where words around a value say what it is
+	"earer ":   {`(?i)\bbearer\s+([0-9a-z+/=._~-]{16,})`, IsSecretValue},
+	"asic ":    {`(?i)\bbasic\s+([0-9a-z+/]{8,}={0,2})`, isBasic},
+	"ookie: ":  {`(?i)\bcookie:[ \t]+([^\s=;"'<>]+=[^\s;"'<>]*(?:;[ \t]?[^\s=;"'<>]+=[^\s;"'<>]*)*)`, isCookie},
+	"assword=": {`(?i);\s*password=([^\s;"'<>]{6,})`, isGiven},
+	"wd=":      {`(?i);\s*pwd=([^\s;"'<>]{6,})`, isGiven},
+	"curl":     {`\bcurl\b[^\n|;&]*?\s(?:-u|--user)[= ]?["']?[^\s:"']+:([^\s"']{4,})`, isGiven},
+	"mysql":    {`\bmysql(?:dump|admin)?\b[^\n|;&]*?\s-p([^\s"']{6,})`, isGiven},
+	"sshpass":  {`\bsshpass\s+-p\s*["']?([^\s"']{4,})`, isGiven},
+	"machine ": {`\bmachine\s+\S+\s+login\s+\S+\s+password\s+([^\s"'<>]{4,})`, isGiven},
+	":5432:":   {`[\w.*-]+:5432:[^\s:]+:[^\s:]+:([^\s:"'<>]{6,})`, isGiven},
+	"sig=":     {`(?i)[?&](?:sig|x-amz-signature)=([0-9a-z%+/=_-]{16,})`, nil},
+	"ature=":   {`(?i)[?&](?:x-amz-|x-goog-)?signature=([0-9a-z%+/=_-]{16,})`, nil},
+})
+
+// spoken is a shape of which the words around tell more than the value, and what tells
+// whether the value is one.
+type spoken struct {
+	text string
+	is   func(value string) bool
+}
+
+// isGiven reports whether a value is written out, not filled in later or left to the reader.
+func isGiven(s string) bool {
+	return !IsTemplate(s) && !IsPlaceholder(s) && !standIn.MatchString(s) && !strings.HasPrefix(s, "-")
+}
+
+// isBasic reports whether a value is a name and a password in the way of HTTP.
+func isBasic(s string) bool {
+	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
+	return err == nil && utf8.Valid(text) && bytes.ContainsRune(text, ':')
+}
+
+// isCookie reports whether a list of cookies has one whose value is a secret.
+func isCookie(s string) bool {
+	for part := range strings.SplitSeq(s, ";") {
+		if _, value, _ := strings.Cut(part, "="); IsSecretValue(strings.TrimSpace(value)) {
+			return true
+		}
+	}
+	return false
+}
+
+const awsSecret = `(?i)secret_?access_?key["']?\s*[=:]\s*["']?([0-9a-z/+]{40})\b`
+
+func compileShapes(of map[string]string, said map[string]spoken) []shape {
+	out := make([]shape, 0, len(of)+len(said))
+	for _, mark := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, shape{mark, regexp.MustCompile(of[mark]), nil})
+	}
+	for _, mark := range slices.Sorted(maps.Keys(said)) {
+		out = append(out, shape{mark, regexp.MustCompile(said[mark].text), said[mark].is})
+	}
+	return out
+}
+
+// userInfo is the password in an address.
+// Paths keep one of its slashes.
+var userInfo = shape{":/", regexp.MustCompile(`\b[a-z][a-z0-9+.-]*:/{1,2}[^\s/:@"'<>]*:([^\s/@"'<>]+)@[0-9A-Za-z\[]`), nil}
+
+// shapeMarks finds the marks of shapes, and that of userInfo behind them.
+var shapeMarks = func() *wordSet {
+	words := make([]string, 0, len(shapes)+1)
+	for _, shape := range shapes {
+		words = append(words, shape.mark)
+	}
+	return newWordSet(append(words, userInfo.mark)...)
+}()
+
+// replace puts another text in the place of each secret.
+func (h shape) replace(s string, with func(secret string) string) string {
+	var b strings.Builder
+	last := 0
+	for _, at := range h.FindAllStringSubmatchIndex(s, -1) {
+		from, to := at[len(at)-2], at[len(at)-1]
+		if from < last { // no secret in it, as in the armour of a key alone
+			continue
+		}
+		b.WriteString(s[last:from])
+		b.WriteString(with(s[from:to]))
+		last = to
+	}
+	if last == 0 {
+		return s
+	}
+	b.WriteString(s[last:])
+	return b.String()
+}
+
+// signedInAs is who signs in at an address without a password, as hosts of code
+// have it done with a token.
+var signedInAs = shape{"://", regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://([^\s/:@"'<>]{16,})@[0-9A-Za-z\[]`), nil}
+
+// inQuery is a value of an address's query or fragment that is given to a name for secrets.
+var inQuery = shape{"=", regexp.MustCompile(`(?i)[?&#;]` + `[a-z0-9_.-]*` + names + `=([^\s&#;"'<>]{8,})`), nil}
+
+// MayHold reports whether a text holds what marks a shape, which is quick to tell.
+func MayHold(s string) bool { return shapeMarks.in(s) != 0 }
