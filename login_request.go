@@ -5,41 +5,43 @@ import (
 	"time"
 )
 
-// LoginFor is how long a scanner that asks for a token may wait for somebody to
-// approve it. It gives up itself after three minutes.
+// LoginFor is how long who asks for a token may wait for somebody to decide. A scanner
+// gives up itself after three minutes.
 const LoginFor = 10 * time.Minute
 
-// LoginRequest is a scanner that waits for a token of its own, as `semgrep
-// login` does. Who knows the key that it made up gets the token, so only a hash
-// of that is kept; people name the request by its code.
+// LoginRequest is somebody who waits for a token until a person decides: a scanner, as
+// semgrep login does, or a program by the device flow (RFC 8628). Who knows the key that
+// it asks with gets the token, so only a hash of that is kept; people name the request by
+// its code.
 type LoginRequest struct {
 	KeyHash      []byte
 	Code         string
-	DeploymentID int64 // 0 until somebody approves it
+	DeploymentID int64 // 0 until somebody decides
 	Address      string
-	Agent        string // the scanner's own name and version
+	Agent        string // the client's own name and version
 	AskedAt      time.Time
 	ExpiresAt    time.Time
-	Token        Token // to be made when it is fetched; empty before the approval
-	ApprovedBy   Actor
-	Program      LoginProgram // of a request that is no scanner's
+	Token        Token // to be made when it is fetched; empty where there is none to fetch
+	ApprovedBy   Actor // who decided
+	Program      LoginProgram
 }
 
-// LoginProgram is an OAuth client that waits for a token by the device flow
-// (RFC 8628), and what it asked for.
+// LoginProgram is what a program asked for; empty for a scanner.
 type LoginProgram struct {
-	ClientHash []byte // SHA-256 of the client's id
+	ClientHash []byte // SHA-256 of the id of the OAuth client
 	Name       string // what it calls itself
 	Resource   string // what the token is for
 	Write      bool   // it asks to change things
-	Denied     bool   // the person did not let it in
 }
 
 // ByProgram reports whether an OAuth client waits, and no scanner.
 func (r LoginRequest) ByProgram() bool { return len(r.Program.ClientHash) > 0 }
 
 // Approved reports whether the token may be fetched.
-func (r LoginRequest) Approved() bool { return r.DeploymentID != 0 }
+func (r LoginRequest) Approved() bool { return r.Token.DeploymentID != 0 }
+
+// Denied reports whether somebody decided that there is no token.
+func (r LoginRequest) Denied() bool { return r.DeploymentID != 0 && !r.Approved() }
 
 // Network is whose an address is taken to be where callers are counted: one
 // customer gets a whole /64 of IPv6. What is no address is its own network.

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -42,7 +42,7 @@ type tokenApproveCmd struct {
 
 // Run approves the request; the scanner fetches its token within seconds.
 func (c tokenApproveCmd) Run(a *app) error {
-	code := strings.ToUpper(strings.TrimSpace(c.Code))
+	code := auth.TidyLoginCode(c.Code)
 	asked := tokenCreateCmd{
 		Name: cmp.Or(c.Name, "semgrep login "+code), Scope: []string{string(redoubt.ScopeCI)}, Project: c.Project, Expires: c.Expires,
 	}
@@ -51,8 +51,14 @@ func (c tokenApproveCmd) Run(a *app) error {
 		if err != nil {
 			return "", err
 		}
-		l, err := tx.ApproveLogin(ctx, code, token)
+		l, err := tx.WaitingLogin(ctx, code)
+		if err != nil {
+			return "", err
+		}
+		if l.ByProgram() {
+			return "", redoubt.Invalid("code", "%s is of a program that asks a person, and no scanner: whom it shall act for opens the page that the program names, /device", code)
+		}
 		return fmt.Sprintf("approved %s: %s at %s gets the token %q of deployment %s, with the scope ci, when it asks next",
-			l.Code, cmp.Or(l.Agent, "a scanner"), cmp.Or(l.Address, "an unknown address"), token.Name, tx.Deployment().Slug), err
+			l.Code, cmp.Or(l.Agent, "a scanner"), cmp.Or(l.Address, "an unknown address"), token.Name, tx.Deployment().Slug), tx.ApproveLogin(ctx, l, token)
 	})
 }

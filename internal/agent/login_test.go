@@ -32,6 +32,26 @@ func (w *world) codeOf(key string) string {
 	return found[1]
 }
 
+// TestLoginThatIsDeniedGivesNone, however often the scanner asks.
+func TestLoginThatIsDeniedGivesNone(t *testing.T) {
+	each(t, func(w *world) {
+		ask := func() int {
+			status, _ := w.send("POST", "/api/agent/tokens/requests", "", askFor(requestKey))
+			return status
+		}
+		before := ask()
+		code := w.codeOf(requestKey)
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			waiting, err := tx.WaitingLogin(ctx, code)
+			if err != nil {
+				return err
+			}
+			return tx.DenyLogin(ctx, waiting)
+		})
+		w.same("answers", []int{404, 404, 404}, []int{before, ask(), ask()})
+	})
+}
+
 func TestLoginGivesATokenOnce(t *testing.T) {
 	each(t, func(w *world) {
 		const poll = "/api/agent/tokens/requests"
@@ -42,8 +62,11 @@ func TestLoginGivesATokenOnce(t *testing.T) {
 		}
 		code := w.codeOf(requestKey)
 		w.update(func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.ApproveLogin(ctx, code, redoubt.Token{Name: "laptop", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
-			return err
+			waiting, err := tx.WaitingLogin(ctx, code)
+			if err != nil {
+				return err
+			}
+			return tx.ApproveLogin(ctx, waiting, redoubt.Token{Name: "laptop", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
 		})
 		tokens := w.tokens()
 		w.same("tokens while nobody has fetched it", 1, tokens)
@@ -160,9 +183,13 @@ func TestLoginWaitsForRoom(t *testing.T) {
 		code := w.codeOf(requestKey)
 		var made []redoubt.Token
 		w.update(func(ctx context.Context, tx *store.Tx) error {
+			waiting, err := tx.WaitingLogin(ctx, code)
+			if err != nil {
+				return err
+			}
 			ada, err := tx.CreateUser(ctx, redoubt.User{Name: "ada"}, redoubt.RoleAdmin)
 			if err == nil {
-				_, err = tx.ApproveLogin(ctx, code, redoubt.Token{Name: "laptop", Scopes: []redoubt.Scope{redoubt.ScopeCI}, UserID: ada.ID})
+				err = tx.ApproveLogin(ctx, waiting, redoubt.Token{Name: "laptop", Scopes: []redoubt.Scope{redoubt.ScopeCI}, UserID: ada.ID})
 			}
 			for i := 0; i < 100 && err == nil; i++ {
 				var one redoubt.Token

@@ -44,9 +44,8 @@ func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 	}
 	code := s.Keys.NewDeviceCode(s.Clock().Add(redoubt.LoginFor))
 	userCode := auth.LoginCode(s.Keys()[0], code)
-	agent := redoubt.Line(strings.ToValidUTF8(r.UserAgent(), ""))
 	kept, err := s.Store.AddLogin(r.Context(), redoubt.LoginRequest{
-		KeyHash: core.Hash(code), Code: userCode, Address: origin.Address, Agent: strings.ToValidUTF8(agent[:min(len(agent), maxAgent)], ""),
+		KeyHash: core.Hash(code), Code: userCode, Address: origin.Address, Agent: redoubt.CutBytes(redoubt.Line(strings.ToValidUTF8(r.UserAgent(), "")), maxAgent),
 		Program: redoubt.LoginProgram{ClientHash: core.Hash(wish.Client.ID), Name: wish.Client.Name, Resource: wish.Resource, Write: wish.Write},
 	})
 	if err != nil {
@@ -91,7 +90,7 @@ func (s *Server) exchangeDevice(r *http.Request, clientID string) (*issued, erro
 		return nil, errGrant
 	case !s.polls.Allow(hex.EncodeToString(waiting.KeyHash)).OK:
 		return nil, errSlower
-	case waiting.Program.Denied:
+	case waiting.Denied():
 		return nil, errDenied
 	case !waiting.Approved():
 		return nil, errPending

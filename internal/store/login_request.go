@@ -9,54 +9,34 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// Bounds of requests that nobody has approved yet: anybody may ask.
+// Bounds of requests that nobody has decided about yet: anybody may ask.
 const (
 	maxLogins        = 1000
 	maxLoginsOfOne   = 20 // of one network: see redoubt.Network
 	pendingLogin     = 0  // the deployment of a request that is nobody's yet
-	loginCodeMissing = "there is no request for a token with the code %.40q: it may have expired (after %s), or somebody approved it already; start semgrep login, or what else showed it, again: %w"
+	loginCodeMissing = "there is no request for a token with the code %.40q: it may have expired (after %s), or somebody decided about it already; start semgrep login, or what else showed it, again: %w"
 )
 
 const loginSelect = `SELECT key_hash, code, deployment_id, address, agent, asked_at, expires_at, token_json, approved_json, program_json FROM login_request `
 
 func scanLogin(r row) (l redoubt.LoginRequest, err error) {
-	var token, by, program string
-	err = r.Scan(&l.KeyHash, &l.Code, &l.DeploymentID, &l.Address, &l.Agent, instant(&l.AskedAt), instant(&l.ExpiresAt), &token, &by, &program)
-	if err == nil && token != "" {
-		err = errors.Join(decoded(&l.Token)(token), decoded(&l.ApprovedBy)(by))
-	}
-	if err == nil && program != "" {
-		err = decoded(&l.Program)(program)
-	}
-	return l, err
+	return l, r.Scan(&l.KeyHash, &l.Code, &l.DeploymentID, &l.Address, &l.Agent, instant(&l.AskedAt), instant(&l.ExpiresAt),
+		decodedIfAny(&l.Token), decodedIfAny(&l.ApprovedBy), decodedIfAny(&l.Program))
 }
 
-// LoginByKey finds the request that a scanner made with a key, by its hash,
-// approved or not.
-func (s *Store) LoginByKey(ctx context.Context, keyHash []byte) (redoubt.LoginRequest, error) {
-	return s.login(ctx, `key_hash = $1`, keyHash)
-}
-
-// LoginByCode finds the request that waits under a code.
-func (s *Store) LoginByCode(ctx context.Context, code string) (redoubt.LoginRequest, error) {
-	l, err := s.login(ctx, `deployment_id = 0 AND code = $1`, code)
-	if errors.Is(err, redoubt.ErrNotFound) {
-		err = fmt.Errorf(loginCodeMissing, code, redoubt.LoginFor, err)
-	}
-	return l, err
-}
-
-func (s *Store) login(ctx context.Context, condition string, key any) (l redoubt.LoginRequest, err error) {
+// LoginByKey finds the request that was made with a key, by its hash, decided about or
+// not.
+func (s *Store) LoginByKey(ctx context.Context, keyHash []byte) (l redoubt.LoginRequest, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		l, err = one(ctx, q, scanLogin, loginSelect+`WHERE `+condition+` AND expires_at > $2`, key, s.now())
+		l, err = one(ctx, q, scanLogin, loginSelect+`WHERE key_hash = $1 AND expires_at > $2`, keyHash, s.now())
 		return err
 	})
 	return l, err
 }
 
-// AddLogin keeps a new request of a scanner or a program, whose hash, code, address,
-// agent and program are given, and forgets those that have expired. One that is known is left as
-// it is. It belongs to no tenant yet, so no audit event tells of it.
+// AddLogin keeps a new request, whose hash, code, address, agent and program are given,
+// and forgets those that have expired. One that is known is left as it is. It belongs to
+// no tenant yet, so no audit event tells of it.
 //
 // It is not kept where 20 of one network wait already. Where 1,000 wait in all, it
 // takes the place of the oldest of the wider networks that have most of them, unless
@@ -91,64 +71,64 @@ func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) (kept bool
 		}
 		kept = true
 		return q.insert(ctx, pendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, expires_at, token_json, approved_json, program_json)`,
-			[][]any{{l.KeyHash, l.Code, l.Address, l.Agent, now, now.Add(redoubt.LoginFor), "", "", programText(l)}}, `ON CONFLICT DO NOTHING`)
+			[][]any{{l.KeyHash, l.Code, l.Address, l.Agent, now, now.Add(redoubt.LoginFor), "", "", encoded(l.Program)}}, `ON CONFLICT DO NOTHING`)
 	})
 	return kept && err == nil, err
 }
 
-// loginImage is what the audit trail tells of an approval.
+// loginImage is what the audit trail tells of a decision.
 type loginImage struct {
-	Code    string     `json:"code"`
-	Address string     `json:"address"`
-	Agent   string     `json:"agent"`
-	Token   tokenImage `json:"token"`
+	Code    string      `json:"code"`
+	Address string      `json:"address"`
+	Agent   string      `json:"agent"`
+	Program string      `json:"program,omitempty"`
+	Token   *tokenImage `json:"token,omitempty"` // none where nobody was let in
 }
 
-// ApproveLogin lets the scanner that waits under a code fetch a token of this
-// deployment, as described. A code that no scanner waits under is
-// redoubt.ErrNotFound. Where the person whose token it would be has as many as there
-// may be it is redoubt.ErrConflict, and the request waits on.
-func (tx *Tx) ApproveLogin(ctx context.Context, code string, token redoubt.Token) (redoubt.LoginRequest, error) {
-	l, err := tx.waitingLogin(ctx, code)
-	if err != nil {
-		return l, err
+// WaitingLogin finds the request that waits under a code. It is nobody's yet, so people
+// of every deployment find it.
+func (tx *Tx) WaitingLogin(ctx context.Context, code string) (redoubt.LoginRequest, error) {
+	// $1 is the tenant, as everywhere.
+	l, err := one(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id IN (0, $1) AND deployment_id = 0 AND code = $2 AND expires_at > $3`, code, tx.now)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		err = fmt.Errorf(loginCodeMissing, code, redoubt.LoginFor, err)
+	}
+	return l, err
+}
+
+// ApproveLogin lets who made a request that waits fetch a token of this deployment, as
+// described. One that waits no more is redoubt.ErrNotFound. Where the person whose token
+// it would be has as many tokens, or lets as many programs in, as there may be, it is
+// redoubt.ErrConflict or a *redoubt.InvalidError, and the request waits on.
+func (tx *Tx) ApproveLogin(ctx context.Context, l redoubt.LoginRequest, token redoubt.Token) error {
+	if err := tx.roomForLogin(ctx, token.UserID); err != nil {
+		return err
 	}
 	if l.ByProgram() {
-		return l, redoubt.Invalid("code", "%s is of a program that asks a person, and no scanner: whom it shall act for opens the page that the program names, /device", code)
-	}
-	if err := tx.roomForLogin(ctx, token.UserID); err != nil {
-		return l, err
+		if err := tx.roomForGrant(ctx, token.UserID); err != nil {
+			return err
+		}
 	}
 	token.DeploymentID = tx.deployment.ID
-	l.Token = token
-	if err := tx.decideLogin(ctx, &l); err != nil {
-		return l, err
-	}
-	tx.audit("login.approve", subject("deployment", tx.deployment.ID), nil, loginImage{l.Code, l.Address, l.Agent, imageOfToken(token)})
-	return l, nil
+	image := imageOfToken(token)
+	return tx.decideLogin(ctx, l, "login.approve", token, &image)
 }
 
-// waitingLogin finds who waits under a code.
-func (tx *Tx) waitingLogin(ctx context.Context, code string) (redoubt.LoginRequest, error) {
-	// $1 is the tenant, as everywhere; the row that waits is nobody's.
-	waiting, err := many(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id IN (0, $1) AND deployment_id = 0 AND code = $2 AND expires_at > $3`, code, tx.now)
-	if err == nil && len(waiting) == 0 {
-		err = fmt.Errorf(loginCodeMissing, code, redoubt.LoginFor, redoubt.ErrNotFound)
-	}
-	if err != nil {
-		return redoubt.LoginRequest{}, err
-	}
-	return waiting[0], nil
+// DenyLogin has who made a request that waits get no token. One that waits no more is
+// redoubt.ErrNotFound.
+func (tx *Tx) DenyLogin(ctx context.Context, l redoubt.LoginRequest) error {
+	return tx.decideLogin(ctx, l, "login.deny", redoubt.Token{}, nil)
 }
 
-// decideLogin makes a request that waits one of this deployment, with what was
-// decided about it.
-func (tx *Tx) decideLogin(ctx context.Context, l *redoubt.LoginRequest) error {
-	l.DeploymentID, l.ApprovedBy = tx.deployment.ID, tx.actor
-	n, err := tx.exec(ctx, `UPDATE login_request SET deployment_id = $1, token_json = $3, approved_json = $4, program_json = $5 WHERE deployment_id = 0 AND key_hash = $2`,
-		l.KeyHash, encoded(l.Token), encoded(tx.actor), programText(*l))
-	if err == nil && n == 0 { // another deployment's operator was faster
+// decideLogin makes a request that waits one of this deployment.
+func (tx *Tx) decideLogin(ctx context.Context, l redoubt.LoginRequest, action string, token redoubt.Token, image *tokenImage) error {
+	n, err := tx.exec(ctx, `UPDATE login_request SET deployment_id = $1, token_json = $3, approved_json = $4 WHERE deployment_id = 0 AND key_hash = $2 AND expires_at > $5`,
+		l.KeyHash, encoded(token), encoded(tx.actor), tx.now)
+	if err == nil && n == 0 { // somebody else was faster
 		err = fmt.Errorf(loginCodeMissing, l.Code, redoubt.LoginFor, redoubt.ErrNotFound)
+	}
+	if err == nil {
+		tx.audit(action, subject("deployment", tx.deployment.ID), nil, loginImage{l.Code, l.Address, l.Agent, l.Program.Name, image})
 	}
 	return err
 }
@@ -171,7 +151,7 @@ func (tx *Tx) roomForLogin(ctx context.Context, userID int64) error {
 	if len(list)+len(approved) < maxTokens {
 		return nil
 	}
-	return fmt.Errorf("you have as many tokens as one person may have, %d, those included that scanners were promised and did not fetch yet: this one would get none. Revoke a token that you do not need, then approve this: %w",
+	return fmt.Errorf("you have as many tokens as one person may have, %d, those included that were promised and did not fetch yet: this one would get none. Revoke a token that you do not need, then approve this: %w",
 		maxTokens, redoubt.ErrConflict)
 }
 
@@ -205,7 +185,7 @@ func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (redoubt.LoginReque
 	return l, err
 }
 
-// Logins lists the requests that nobody has approved yet, the oldest first.
+// Logins lists the requests that nobody has decided about yet, the oldest first.
 func (s *Store) Logins(ctx context.Context) (list []redoubt.LoginRequest, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanLogin, loginSelect+`WHERE deployment_id = 0 AND expires_at > $1 ORDER BY asked_at, code`, s.now())

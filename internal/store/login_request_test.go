@@ -21,13 +21,33 @@ func addLogin(t *testing.T, s *store.Store, key, code, address string) bool {
 	return kept
 }
 
+// approving has the request under a code approved, as one step of an update.
+func approving(code string, token redoubt.Token) func(context.Context, *store.Tx) error {
+	return func(ctx context.Context, tx *store.Tx) error {
+		l, err := tx.WaitingLogin(ctx, code)
+		if err != nil {
+			return err
+		}
+		return tx.ApproveLogin(ctx, l, token)
+	}
+}
+
+func loginByCode(t *testing.T, s *store.Store, d redoubt.Deployment, code string) (l redoubt.LoginRequest, err error) {
+	t.Helper()
+	err = s.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		l, err = tx.WaitingLogin(ctx, code)
+		return err
+	})
+	return l, err
+}
+
 func TestLoginIsApprovedOnceAndTakenOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		for range 2 {
 			same(t, "kept", addLogin(t, s, "key", "ABCD-2345", "192.0.2.7"), true)
 		}
-		waiting, err := s.LoginByCode(t.Context(), "ABCD-2345")
+		waiting, err := loginByCode(t, s, d, "ABCD-2345")
 		if err != nil || waiting.Approved() || waiting.Address != "192.0.2.7" || !waiting.ExpiresAt.Equal(waiting.AskedAt.Add(redoubt.LoginFor)) {
 			t.Errorf("it waits as %+v, %v", waiting, err)
 		}
@@ -44,16 +64,20 @@ func TestLoginIsApprovedOnceAndTakenOnce(t *testing.T) {
 			return err
 		}
 		fails(t, "before the approval", s.Update(t.Context(), d.ID, storetest.Actor, take), redoubt.ErrNotFound)
-		approve := func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.ApproveLogin(ctx, "ABCD-2345", token)
-			return err
-		}
+		approve := approving("ABCD-2345", token)
 		update(t, s, d, approve)
 		fails(t, "approving twice", s.Update(t.Context(), d.ID, storetest.Actor, approve), redoubt.ErrNotFound)
 		noise := deployment(t, s, storetest.Noise)
+		for name, decide := range map[string]func(context.Context, *store.Tx) error{
+			"approves": func(ctx context.Context, tx *store.Tx) error { return tx.ApproveLogin(ctx, waiting, token) },
+			"denies":   func(ctx context.Context, tx *store.Tx) error { return tx.DenyLogin(ctx, waiting) },
+		} {
+			fails(t, "who saw it waiting "+name, s.Update(t.Context(), d.ID, storetest.Actor, decide), redoubt.ErrNotFound)
+			fails(t, "who saw it waiting elsewhere "+name, s.Update(t.Context(), noise.ID, storetest.Actor, decide), redoubt.ErrNotFound)
+		}
 		fails(t, "another tenant's approval", s.Update(t.Context(), noise.ID, storetest.Actor, approve), redoubt.ErrNotFound)
 		fails(t, "another tenant takes it", s.Update(t.Context(), noise.ID, storetest.Actor, take), redoubt.ErrNotFound)
-		_, err = s.LoginByCode(t.Context(), "ABCD-2345")
+		_, err = loginByCode(t, s, d, "ABCD-2345")
 		fails(t, "it waits no more", err, redoubt.ErrNotFound)
 		update(t, s, d, take)
 		fails(t, "taking twice", s.Update(t.Context(), d.ID, storetest.Actor, take), redoubt.ErrNotFound)
@@ -84,18 +108,18 @@ func TestLoginsAreBounded(t *testing.T) {
 		if err != nil || len(waiting) < 21 || waiting[len(waiting)-1].Approved() {
 			t.Errorf("%d wait, %v", len(waiting), err)
 		}
-		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.ApproveLogin(ctx, "CODE-1", redoubt.Token{Name: "x"})
-			return err
-		})
+		late, err := loginByCode(t, s, d, "CODE-2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		update(t, s, d, approving("CODE-1", redoubt.Token{Name: "x"}))
 		clock.Advance(redoubt.LoginFor + time.Second)
 		for _, key := range []string{"key1", "key2"} {
 			_, err := s.LoginByKey(t.Context(), storetest.TokenHash(key))
 			fails(t, "expired, approved or not", err, redoubt.ErrNotFound)
 		}
 		fails(t, "approving what expired", s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.ApproveLogin(ctx, "CODE-2", redoubt.Token{Name: "x"})
-			return err
+			return tx.ApproveLogin(ctx, late, redoubt.Token{Name: "x"})
 		}), redoubt.ErrNotFound)
 		same(t, "room again", addLogin(t, s, "later", "LATE-RRRR", "192.0.2.7"), true)
 		waiting, err = s.Logins(t.Context())
@@ -232,10 +256,7 @@ func TestPromisedTokensCount(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		ada, ben := addUser(t, s, d, "ada", redoubt.RoleAdmin), addUser(t, s, d, "ben", redoubt.RoleAdmin)
 		approve := func(code string, of redoubt.User) error {
-			return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.ApproveLogin(ctx, code, redoubt.Token{Name: code, UserID: of.ID})
-				return err
-			})
+			return s.Update(t.Context(), d.ID, storetest.Actor, approving(code, redoubt.Token{Name: code, UserID: of.ID}))
 		}
 		codes := []string{"AAAA-2222", "BBBB-2222", "CCCC-2222", "DDDD-2222", "EEEE-2222"}
 		for _, code := range codes {
@@ -277,8 +298,8 @@ func TestPromisedTokensCount(t *testing.T) {
 	})
 }
 
-// TestAProgramIsDecidedAboutOnce, as what it is: no scanner.
-func TestAProgramIsDecidedAboutOnce(t *testing.T) {
+// TestALoginIsDecidedAboutOnce, let in or not, a program and a scanner.
+func TestALoginIsDecidedAboutOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, noise := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
 		program := redoubt.LoginProgram{ClientHash: []byte("client"), Name: "A program", Resource: "https://here/mcp", Write: true}
@@ -287,35 +308,39 @@ func TestAProgramIsDecidedAboutOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		addLogin(t, s, "key", "SCAN-AAAA", "192.0.2.7")
+		addLogin(t, s, "SCAN-AAAA", "SCAN-AAAA", "192.0.2.7")
 		token := redoubt.Token{Name: "OAuth: A program"}
-		approve := func(code string) func(context.Context, *store.Tx) error {
-			return func(ctx context.Context, tx *store.Tx) error { return tx.ApproveProgram(ctx, code, token) }
-		}
 		deny := func(code string) func(context.Context, *store.Tx) error {
-			return func(ctx context.Context, tx *store.Tx) error { return tx.DenyProgram(ctx, code) }
+			return func(ctx context.Context, tx *store.Tx) error {
+				l, err := tx.WaitingLogin(ctx, code)
+				if err != nil {
+					return err
+				}
+				return tx.DenyLogin(ctx, l)
+			}
 		}
-		err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.ApproveLogin(ctx, "PROG-AAAA", token)
-			return err
-		})
-		if err == nil || !strings.Contains(err.Error(), "no scanner") {
-			t.Errorf("a program is approved as a scanner: %v", err)
-		}
-		fails(t, "a scanner as a program", s.Update(t.Context(), d.ID, storetest.Actor, approve("SCAN-AAAA")), redoubt.ErrNotFound)
-		fails(t, "a scanner is denied as a program", s.Update(t.Context(), d.ID, storetest.Actor, deny("SCAN-AAAA")), redoubt.ErrNotFound)
-		update(t, s, d, approve("PROG-AAAA"))
+		update(t, s, d, approving("PROG-AAAA", token))
+		update(t, s, d, deny("SCAN-AAAA"))
 		update(t, s, d, deny("PROG-BBBB"))
-		for _, code := range []string{"PROG-AAAA", "PROG-BBBB"} {
+		for _, code := range []string{"PROG-AAAA", "PROG-BBBB", "SCAN-AAAA"} {
 			for _, by := range []redoubt.Deployment{d, noise} {
-				fails(t, code+" again", s.Update(t.Context(), by.ID, storetest.Actor, approve(code)), redoubt.ErrNotFound)
+				fails(t, code+" again", s.Update(t.Context(), by.ID, storetest.Actor, approving(code, token)), redoubt.ErrNotFound)
 				fails(t, code+" denied after it", s.Update(t.Context(), by.ID, storetest.Actor, deny(code)), redoubt.ErrNotFound)
 			}
 		}
-		allowed, err1 := s.LoginByKey(t.Context(), storetest.TokenHash("PROG-AAAA"))
-		denied, err2 := s.LoginByKey(t.Context(), storetest.TokenHash("PROG-BBBB"))
-		program.Denied = true
-		same(t, "what is kept", []any{err1, err2, allowed.DeploymentID, allowed.Token.Name, allowed.Program.Denied, denied.Program}, []any{nil, nil, d.ID, token.Name, false, program})
+		for code, want := range map[string][]any{ // approved, denied, the name of the token, by a program
+			"PROG-AAAA": {true, false, token.Name, true}, "PROG-BBBB": {false, true, "", true}, "SCAN-AAAA": {false, true, "", false},
+		} {
+			l, err := s.LoginByKey(t.Context(), storetest.TokenHash(code))
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, code, []any{l.Approved(), l.Denied(), l.Token.Name, l.ByProgram()}, want)
+			same(t, code+" is decided about by", []any{l.DeploymentID, l.ApprovedBy}, []any{d.ID, storetest.Actor})
+			if l.ByProgram() {
+				same(t, code+" asks for", l.Program, program)
+			}
+		}
 		trail := events(t, s, d)
 		last := trail[len(trail)-1]
 		if last.Action != "login.deny" || !strings.Contains(last.After, `"program":"A program"`) {

@@ -108,14 +108,16 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				_, err := tx.AgentScanOf(ctx, 1)
 				return err
 			},
-			"ApproveLogin": func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.ApproveLogin(ctx, "NOIS-EEEE", redoubt.Token{})
+			"WaitingLogin": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.WaitingLogin(ctx, "NOIS-EEEE")
 				return err
 			},
-			"ApproveProgram": func(ctx context.Context, tx *store.Tx) error {
-				return tx.ApproveProgram(ctx, "NOIS-EEEE", redoubt.Token{})
+			"ApproveLogin": func(ctx context.Context, tx *store.Tx) error {
+				return tx.ApproveLogin(ctx, redoubt.LoginRequest{KeyHash: storetest.TokenHash("NOIS-EEEE")}, redoubt.Token{})
 			},
-			"DenyProgram": func(ctx context.Context, tx *store.Tx) error { return tx.DenyProgram(ctx, "NOIS-EEEE") },
+			"DenyLogin": func(ctx context.Context, tx *store.Tx) error {
+				return tx.DenyLogin(ctx, redoubt.LoginRequest{KeyHash: storetest.TokenHash("NOIS-EEEE")})
+			},
 			"TakeLogin": func(ctx context.Context, tx *store.Tx) error {
 				_, err := tx.TakeLogin(ctx, storetest.TokenHash("NOIS-EEEE"))
 				return err

@@ -132,6 +132,16 @@ func decoded(v any) scanner {
 	}
 }
 
+// decodedIfAny reads JSON into v, and leaves v as it is where none is kept.
+func decodedIfAny(v any) scanner {
+	return func(src any) error {
+		if src == "" {
+			return nil
+		}
+		return decoded(v)(src)
+	}
+}
+
 // encoded writes v as JSON. Only a value that no JSON can hold fails, which is
 // a bug and not a bad input: it is named instead of stored.
 func encoded(v any) string {

@@ -158,8 +158,11 @@ func noisyScanners(ctx context.Context, s *store.Store, d redoubt.Deployment) er
 		}
 	}
 	err := s.Update(ctx, d.ID, redoubt.Actor{Kind: "cli", Name: "noise"}, func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.ApproveLogin(ctx, "NOIS-EEEE", redoubt.Token{Name: "noise", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
-		return err
+		waiting, err := tx.WaitingLogin(ctx, "NOIS-EEEE")
+		if err != nil {
+			return err
+		}
+		return tx.ApproveLogin(ctx, waiting, redoubt.Token{Name: "noise", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -134,7 +135,7 @@ func (req *request) authorize() error {
 		}
 		return tx.AddOAuthGrant(ctx, redoubt.OAuthGrant{
 			CodeHash: oauth.Hash(code), ClientHash: oauth.Hash(r.Client.ID), RedirectURI: r.RedirectURI, Challenge: r.Challenge, Resource: r.Resource,
-			Token: redoubt.Token{Name: "OAuth: " + clientName(r.Client), Scopes: oauth.TokenScopes(write), Dialect: redoubt.DialectContract, UserID: me.ID},
+			Token: redoubt.Token{Name: "OAuth: " + clientName(r.Client.Name), Scopes: oauth.TokenScopes(write), Dialect: redoubt.DialectContract, UserID: me.ID},
 		})
 	})
 	if err != nil {
@@ -145,9 +146,4 @@ func (req *request) authorize() error {
 }
 
 // clientName is what a client calls itself, for lists.
-func clientName(c oauth.Client) string {
-	if c.Name == "" {
-		return "a client without a name"
-	}
-	return c.Name
-}
+func clientName(name string) string { return cmp.Or(name, "a client without a name") }

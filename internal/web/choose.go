@@ -14,9 +14,6 @@ const (
 	// choosePath is the page where people with several deployments say which one
 	// they mean.
 	choosePath = "/choose"
-	// approvePath is asked each time: a scanner that is let into the wrong
-	// deployment reports there.
-	approvePath = "/approve/{code}"
 	// chosenSeconds is how long a browser remembers the choice.
 	chosenSeconds = 400 * 24 * 3600
 )
@@ -41,6 +38,7 @@ func (s *SignIn) chosen(r *http.Request, v auth.SessionInfo) (redoubt.Deployment
 	if len(v.Memberships) == 1 {
 		return v.Memberships[0].Deployment, v.Memberships[0].Role
 	}
+	// They are asked each time: a scanner that is let into the wrong one reports there.
 	if strings.HasSuffix(r.Pattern, approvePath) || strings.HasSuffix(r.Pattern, authorizePath) || strings.HasSuffix(r.Pattern, devicePath) {
 		return redoubt.Deployment{}, redoubt.RoleNone
 	}

@@ -1,24 +1,54 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/auth/oauth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// approveView is a scanner that waits for a token after semgrep login.
+// One page lets in who waits for a token. It has two addresses, since a scanner's token
+// is for triagers alone, and since a program tells people where to type its code.
+const (
+	// approvePath is for the scanners of semgrep login.
+	approvePath = "/approve/{code}"
+	// devicePath is for programs that ask by the device flow (RFC 8628), as redoubt
+	// login does. Without a deployment before it, it is what they tell people to open.
+	devicePath = "/device"
+)
+
+// approveView is who waits for a token, or the question for a code.
 type approveView struct {
+	Typed   string // the code that was asked for; there is nobody under it
 	Request redoubt.LoginRequest
+	Host    string // where the person is: nobody else's address is to be let in at
+	Near    bool   // it was asked from the network that the person comes from
+	Choose  string // address of the page to choose another deployment
 	Fault   string
+	Denied  bool
 }
 
-// code is the one that the address names, as the scanner's page shows it.
-func (req *request) code() string { return auth.TidyLoginCode(req.r.PathValue("code")) }
+// approvePage is the page about a request, below a deployment.
+func approvePage(l redoubt.LoginRequest) string {
+	if l.ByProgram() {
+		return devicePath + "?code=" + url.QueryEscape(l.Code)
+	}
+	return strings.Replace(approvePath, "{code}", url.PathEscape(l.Code), 1)
+}
+
+// goToDevice leads to the page of the deployment that is chosen next.
+func (req *request) goToDevice() error {
+	req.redirect("/orgs/-" + req.r.URL.RequestURI())
+	return nil
+}
 
 // How often one person may try codes that nobody waits under. Of 40 bits, nobody
 // guesses one so.
@@ -27,56 +57,90 @@ const (
 	triesAtOnce    = 20
 )
 
-// waiting finds who waits under a code that the viewer names.
-func (req *request) waiting(code string) (redoubt.LoginRequest, error) {
-	l, err := req.Store.LoginByCode(req.r.Context(), code)
-	return l, req.missed(err)
-}
-
-// missed counts a try that found nobody.
-func (req *request) missed(err error) error {
+// waiting finds who waits under the code that the viewer names. Where this is not the
+// page to decide about it, the viewer is told, or led there, and done is true.
+func (req *request) waiting(form url.Values) (l redoubt.LoginRequest, done bool, err error) {
+	code := auth.TidyLoginCode(cmp.Or(req.r.PathValue("code"), form.Get("code")))
+	if code == "" && req.r.Method == get {
+		return l, true, req.showApproval(http.StatusOK, approveView{})
+	}
+	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		l, err = tx.WaitingLogin(ctx, code)
+		return err
+	})
 	if errors.Is(err, redoubt.ErrNotFound) {
 		if g := req.codes.Allow(req.viewer.User); !g.OK {
-			return &redoubt.BusyError{Text: "You tried too many codes that nobody waits under. Wait a minute.", Wait: g.Wait}
+			return l, true, &redoubt.BusyError{Text: "You tried too many codes that nobody waits under. Wait a minute.", Wait: g.Wait}
 		}
+		return l, true, req.showApproval(http.StatusNotFound, approveView{Typed: code})
 	}
-	return err
+	if here := strings.HasSuffix(req.r.Pattern, devicePath); err == nil && here != l.ByProgram() {
+		if here && req.r.Method != get { // where a viewer may be, nobody is sent on with a form for triagers
+			return l, true, redoubt.ErrNotFound
+		}
+		req.redirect(req.to(approvePage(l)))
+		done = true
+	}
+	return l, done, err
 }
 
-// scannerWaits shows who asks for a token. It changes nothing.
-func (req *request) scannerWaits() error { return req.showScanner(http.StatusOK, "") }
+// askForToken shows who waits under a code, or asks for the code. It changes nothing.
+func (req *request) askForToken() error {
+	l, done, err := req.waiting(req.r.URL.Query())
+	if err != nil || done {
+		return err
+	}
+	return req.showApproval(http.StatusOK, approveView{Request: l})
+}
 
-func (req *request) showScanner(status int, fault string) error {
-	l, err := req.waiting(req.code())
+func (req *request) showApproval(status int, v approveView) error {
+	v.Host = strings.TrimPrefix(strings.TrimPrefix(req.base(), "https://"), "http://")
+	v.Near = redoubt.Network(v.Request.Address) == redoubt.Network(edge.OriginOf(req.r).Address)
+	v.Choose = choosePath + "?next=" + url.QueryEscape("/orgs/-"+approvePage(v.Request))
+	title := "A scanner asks for a token"
+	if v.Request.Code == "" || v.Request.ByProgram() {
+		title = "A program asks to be let in"
+	}
+	return req.show(status, pageView{Template: "approve", Title: title, Section: "tokens", Data: v})
+}
+
+// decideToken lets who waits have a token of the viewer, or not.
+func (req *request) decideToken() error {
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
-	if l.ByProgram() {
-		req.redirect(req.to(devicePath + "?code=" + url.QueryEscape(l.Code)))
-		return nil
+	l, done, err := req.waiting(form)
+	if err != nil || done {
+		return err
 	}
-	return req.show(status, pageView{Template: "approve", Title: "A scanner asks for a token", Section: "tokens", Data: approveView{l, fault}})
-}
-
-// approveScanner lets it have one of the viewer, which can hand in scans and can
-// do no more than the viewer.
-func (req *request) approveScanner() error {
-	err := req.update(func(ctx context.Context, tx *store.Tx) error {
+	if l.ByProgram() && form.Get("answer") != "allow" {
+		if err := req.update(func(ctx context.Context, tx *store.Tx) error { return tx.DenyLogin(ctx, l) }); err != nil {
+			return err
+		}
+		return req.showApproval(http.StatusOK, approveView{Denied: true})
+	}
+	token := redoubt.Token{Name: "semgrep login " + l.Code, Scopes: []redoubt.Scope{redoubt.ScopeCI}, Dialect: redoubt.DialectContract}
+	let := "scanner"
+	if l.ByProgram() {
+		token.Name = "OAuth: " + clientName(l.Program.Name)
+		token.Scopes = oauth.TokenScopes(l.Program.Write && form.Get("access") == oauth.ScopeWrite)
+		let = "program"
+	}
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		me, err := tx.Member(ctx, req.viewer.User)
 		if err != nil {
 			return err
 		}
-		_, err = tx.ApproveLogin(ctx, req.code(), redoubt.Token{
-			Name: "semgrep login " + req.code(), Scopes: []redoubt.Scope{redoubt.ScopeCI}, Dialect: redoubt.DialectContract, UserID: me.ID,
-		})
-		return err
+		token.UserID = me.ID
+		return tx.ApproveLogin(ctx, l, token)
 	})
 	if said, ok := sayable(err); ok {
-		return req.showScanner(http.StatusConflict, said)
+		return req.showApproval(http.StatusConflict, approveView{Request: l, Fault: said})
 	}
-	if err := req.missed(err); err != nil {
+	if err != nil {
 		return err
 	}
-	req.redirect(req.to(tokensPath + "?done=scanner"))
+	req.redirect(req.to(tokensPath + "?done=" + let))
 	return nil
 }

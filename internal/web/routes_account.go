@@ -109,13 +109,13 @@ func notificationRoutes() []route {
 // letInRoutes are the rows about programs that a person lets in.
 func letInRoutes() []route {
 	return []route{
-		{row(get, org+approvePath, triager, reads), (*request).scannerWaits},
-		{row(post, org+approvePath, triager, writes), proven((*request).approveScanner)},
+		{row(get, org+approvePath, triager, reads), (*request).askForToken},
+		{row(post, org+approvePath, triager, writes), proven((*request).decideToken)},
 		{row(get, org+authorizePath, viewer, reads), proven((*request).askToAuthorize)},
 		{row(post, org+authorizePath, viewer, writes), proven((*request).authorize)},
 		{row(get, devicePath, anyone, reads), (*request).goToDevice},
-		{row(get, org+devicePath, viewer, reads), proven((*request).programWaits)},
-		{row(post, org+devicePath, viewer, writes), proven((*request).decideProgram)},
+		{row(get, org+devicePath, viewer, reads), proven((*request).askForToken)},
+		{row(post, org+devicePath, viewer, writes), proven((*request).decideToken)},
 	}
 }
 

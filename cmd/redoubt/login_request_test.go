@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestWhoRunsTheServerApprovesScannersAlone: a program acts for a person, who decides.
+func TestWhoRunsTheServerApprovesScannersAlone(t *testing.T) {
+	storage := config.Storage{Data: storetest.Empty(t, "sqlite").Dir}
+	var out bytes.Buffer
+	a := &app{ctx: t.Context(), out: &out, err: &out, clock: time.Now}
+	st, err := a.create(storage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.CreateDeployment(t.Context(), "acme", "", storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	for code, program := range map[string]redoubt.LoginProgram{"SCAN-NERS": {}, "PROG-RAMS": {ClientHash: []byte("client")}} {
+		if _, err := st.AddLogin(t.Context(), redoubt.LoginRequest{KeyHash: []byte(code), Code: code, Address: "192.0.2.7", Program: program}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var invalid *redoubt.InvalidError
+	if err := (tokenApproveCmd{tenant: tenant{Storage: storage}, Code: "PROG-RAMS"}).Run(a); !errors.As(err, &invalid) {
+		t.Errorf("a program: %v", err)
+	}
+	if err := (tokenApproveCmd{tenant: tenant{Storage: storage}, Code: " scan ners"}).Run(a); err != nil || !strings.Contains(out.String(), "SCAN-NERS") {
+		t.Errorf("a scanner: %v, %s", err, out.String())
+	}
+	out.Reset()
+	if err := (tokenRequestsCmd{storage}).Run(a); err != nil || !strings.Contains(out.String(), "PROG-RAMS") || strings.Contains(out.String(), "SCAN-NERS") {
+		t.Errorf("who waits then: %v, %s", err, out.String())
+	}
+}
