@@ -250,12 +250,18 @@ func (c *saved) obsolete() []string {
 	return out
 }
 
-// snapshot takes down the state, if it is loaded, whole, and large enough.
+// snapshot takes down the state, if it is loaded, whole, and large enough. One that has texts
+// of what is a secret now is built anew first.
 func (d *deployment) snapshot(ctx context.Context) (*snapshot, error) {
 	if err := d.take(ctx); err != nil {
 		return nil, err
 	}
 	defer d.give()
+	if d.state.concealed && !d.gone {
+		if err := d.load(ctx); err != nil {
+			return nil, err
+		}
+	}
 	findings := 0
 	for _, p := range d.state.parts {
 		if p != nil {

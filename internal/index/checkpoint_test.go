@@ -376,3 +376,29 @@ func TestCheckpointsOfDeletedDeployments(t *testing.T) {
 		t.Errorf("left: %v, %v, want all but that of deployment 8, which there is not", left, err)
 	}
 }
+
+// TestNothingOfCodeThatProvesSecretStaysInTheFile: an index keeps texts that no finding has
+// any more, but not those of one that is a secret now.
+func TestNothingOfCodeThatProvesSecretStaysInTheFile(t *testing.T) {
+	c := newCheckpointed(t)
+	c.putRule(redoubt.Rule{ID: 1, Name: "go.sql.injection"}) // whose findings have messages of their own
+	add(c.world, `"rule_message":"found raw"`, 11)
+	add(c.world, `"rule_message":"found other"`, 12)
+	x := c.start()
+	view(t, x)
+	x.Save(t.Context())
+	if !bytes.Contains(c.bytes(), []byte("found raw")) {
+		t.Fatal("the test looks for what was never there")
+	}
+	secret := c.findings[11]
+	secret.IssueType, secret.Body = redoubt.Secrets, []byte(smallBody)
+	c.putFinding(secret)
+	c.commit()
+	for i, x := range []*Index{c.start(), x} { // one that reads the file, and the one that wrote it
+		view(t, x)
+		x.Save(t.Context())
+		if text := c.bytes(); bytes.Contains(text, []byte("found raw")) || !bytes.Contains(text, []byte("found other")) {
+			t.Errorf("index %d keeps it", i)
+		}
+	}
+}

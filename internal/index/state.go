@@ -40,6 +40,8 @@ type state struct {
 
 	searches searchCache
 	dues     dueCache
+
+	concealed bool // texts and bodies of code that is a secret now are still among those that no row has
 }
 
 // newState returns an empty state that waits for its first rows: they become
@@ -197,9 +199,12 @@ func (s *state) putFinding(f *redoubt.IndexedFinding, texts searched) error {
 		return fmt.Errorf("finding %d of issue type %d has no place in an index", f.ID, f.IssueType)
 	}
 	for _, other := range s.parts {
-		if other != p { // its type may have been another one, until more was known of its rule
-			other.remove(uint32(f.ID))
+		if other == p {
+			continue
 		}
+		_, was := other.where[uint32(f.ID)]
+		s.concealed = s.concealed || was && f.IssueType == redoubt.Secrets
+		other.remove(uint32(f.ID)) // its type may have been another one, until more was known of its rule
 	}
 	if f.State == redoubt.StateRemoved {
 		p.remove(uint32(f.ID))

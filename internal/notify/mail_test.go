@@ -302,6 +302,42 @@ func TestMissingScansAreToldOnce(t *testing.T) {
 	})
 }
 
+// TestMissingScansAreToldByOldNames: a filter that names a project by a name that it had keeps
+// it, or leaves it out.
+func TestMissingScansAreToldByOldNames(t *testing.T) {
+	each(t, func(w *world) {
+		told := map[int64]string{} // of which project, by rule
+		for filter, want := range map[string]string{"repos=acme/api": "acme/now", "-repos=acme/api": "acme/taken", "repos=acme/taken": "acme/taken", "-repos=acme/taken": "acme/now"} {
+			r, _ := w.ask(func(r *redoubt.NotificationRule) {
+				r.Name, r.Filter, r.Events, r.MissingDays = filter, filter, redoubt.NotificationEvents(0).With(redoubt.EventScanMissing), 3
+			})
+			told[r.ID] = want
+		}
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			p, err := tx.ProjectByName(ctx, "acme/api")
+			for _, name := range []string{"acme/taken", "acme/now"} {
+				if err == nil {
+					_, err = tx.RenameProject(ctx, p.ID, name)
+				}
+			}
+			if err == nil {
+				_, err = tx.CreateProject(ctx, redoubt.Project{Name: "acme/taken"})
+			}
+			return err
+		})
+		w.clock.Advance(4 * 24 * time.Hour)
+		if err := w.n.Sweep(t.Context(), w.d.ID); err != nil {
+			t.Fatal(err)
+		}
+		w.settle()
+		for id, want := range told {
+			if got := w.log(id); len(got) != 1 || len(got[0].Message.Projects) != 1 || got[0].Message.Projects[0].Name != want {
+				t.Errorf("rule %d tells %+v, want %s", id, got, want)
+			}
+		}
+	})
+}
+
 // TestMissingScansAreToldOnceBySeveralServers that look at the same time.
 func TestMissingScansAreToldOnceBySeveralServers(t *testing.T) {
 	each(t, func(w *world) {

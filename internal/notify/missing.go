@@ -31,7 +31,7 @@ func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r redoubt.No
 	r, err := viewed(ctx, tx, r)
 	var keeps func(redoubt.Project) bool
 	if err == nil {
-		keeps, err = m.keepsProject(redoubt.EventScanMissing, r)
+		keeps, err = m.keepsProject(ctx, tx, redoubt.EventScanMissing, r)
 	}
 	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok { // as Match says of rules whose filter will not do any more
 		f := unfit(redoubt.NotificationRule{Filter: filter}, invalid)

@@ -67,10 +67,13 @@ func (m *matcher) removed(ctx context.Context, h redoubt.Happening, r redoubt.No
 	if err != nil || left.count > 0 {
 		return p, err
 	}
-	keeps, err := m.keepsProject(h.Event, r)
-	if err == nil && keeps(redoubt.Project{Name: h.Project, Tags: h.Tags}) {
-		p.count = max(len(h.Lineages.All()), 1)
-		p.projects = map[string]int{h.Project: p.count}
-	}
+	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
+		keeps, err := m.keepsProject(ctx, tx, h.Event, r)
+		if err == nil && keeps(redoubt.Project{Name: h.Project, Tags: h.Tags}) {
+			p.count = max(len(h.Lineages.All()), 1)
+			p.projects = map[string]int{h.Project: p.count}
+		}
+		return err
+	})
 	return p, err
 }

@@ -165,11 +165,11 @@ func gone(err error) error {
 
 // project looks at what happened to a project: of a filter only the projects and their tags count.
 func (m *matcher) project(ctx context.Context, h redoubt.Happening, r redoubt.NotificationRule) (p picture, err error) {
-	keeps, err := m.keepsProject(h.Event, r)
-	if err != nil {
-		return p, err
-	}
 	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
+		keeps, err := m.keepsProject(ctx, tx, h.Event, r)
+		if err != nil {
+			return err
+		}
 		found, err := tx.Project(ctx, h.ProjectID)
 		if err != nil {
 			return gone(err)

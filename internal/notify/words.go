@@ -2,12 +2,14 @@ package notify
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // pages are where the findings of an issue type are listed; a page without a query opens
@@ -117,10 +119,36 @@ func (p picture) where() string {
 	return fmt.Sprintf(" in %d projects", len(p.projects))
 }
 
+// called adds to names of projects in a filter what those are called now that had one
+// (semantics §7).
+func called(ctx context.Context, tx *store.Tx, names []string) ([]string, error) {
+	out := slices.Clone(names)
+	for _, name := range names {
+		p, err := tx.ProjectByName(ctx, name)
+		if err == nil {
+			out = append(out, p.Name)
+		}
+		if err := gone(err); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // keepsProject is what a rule's filter says of projects: their names and tags.
-func (m *matcher) keepsProject(e redoubt.NotificationEvent, r redoubt.NotificationRule) (func(redoubt.Project) bool, error) {
+func (m *matcher) keepsProject(ctx context.Context, tx *store.Tx, e redoubt.NotificationEvent, r redoubt.NotificationRule) (func(redoubt.Project) bool, error) {
 	f, _, err := m.filterOf(productsOf(r)[0], e, r)
 	if err != nil {
+		return nil, err
+	}
+	if f.Projects, err = called(ctx, tx, f.Projects); err != nil {
+		return nil, err
+	}
+	var except redoubt.FindingFilter
+	if f.Except != nil {
+		except = *f.Except
+	}
+	if except.Projects, err = called(ctx, tx, except.Projects); err != nil {
 		return nil, err
 	}
 	in := func(list []string, s string) bool {
@@ -133,7 +161,7 @@ func (m *matcher) keepsProject(e redoubt.NotificationEvent, r redoubt.Notificati
 		switch {
 		case len(f.Projects) > 0 && !in(f.Projects, p.Name), len(f.ProjectTags) > 0 && !tagged(f.ProjectTags, p):
 			return false
-		case f.Except != nil && (in(f.Except.Projects, p.Name) || tagged(f.Except.ProjectTags, p)):
+		case in(except.Projects, p.Name), tagged(except.ProjectTags, p):
 			return false
 		}
 		return true

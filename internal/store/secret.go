@@ -122,7 +122,7 @@ func (tx *Tx) ConcealFindings(ctx context.Context, findings []redoubt.FindingWri
 	in, arg := tx.in("lineage_id", 2, lineages)
 	// A finding of another rule may be in the lineage: what that is known by stays.
 	if err := tx.write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND `+in+` AND kind <> $3 AND NOT EXISTS (
-		SELECT 1 FROM finding f WHERE f.deployment_id = lineage_identity.deployment_id AND f.project_id = lineage_identity.project_id
+		SELECT 1 FROM finding f WHERE f.deployment_id = lineage_identity.deployment_id AND f.lineage_id = lineage_identity.lineage_id
 			AND f.identity_kind = lineage_identity.kind AND f.identity_hash = lineage_identity.hash)`, arg, int64(redoubt.IdentitySecret)); err != nil {
 		return err
 	}

@@ -183,3 +183,24 @@ func TestConcealFindings(t *testing.T) {
 		same(t, "audit", actions, []string{`rule:r {"findings":2}`})
 	})
 }
+
+// TestConcealingTakesAsLongAsThereAreFindings: a project may have many findings of the rule, and
+// others wait meanwhile. Twice as many take about twice as long.
+func TestConcealingTakesAsLongAsThereAreFindings(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		took := func(name string, n int) time.Duration {
+			writes := d.findings(d.project(name), n, func(int, *redoubt.FindingWrite) {})
+			for i := range writes {
+				writes[i].IssueType, writes[i].Body, writes[i].Evidence = redoubt.Secrets, []byte(`"rule_message":"r"`), []byte(`{}`)
+				writes[i].Identity = redoubt.NumberedIdentity(redoubt.IdentitySecret, redoubt.Digest{1}, int64(i))
+			}
+			begun := time.Now()
+			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.ConcealFindings(ctx, writes) })
+			return time.Since(begun)
+		}
+		if few, many := took("acme/few", 1000), took("acme/many", 8000); many > 24*few {
+			t.Errorf("1000 findings take %v, 8000 take %v", few, many)
+		}
+	})
+}
