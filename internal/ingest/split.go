@@ -145,7 +145,7 @@ func (p *planner) splitLineages(rows []redoubt.Finding) {
 		crowd := crowds[lineage]
 		stays := original(crowd, onPrimary[lineage])
 		for _, e := range crowd {
-			if e != stays && !(e.supply && e.path == stays.path) { // several names of a vulnerability are no copies
+			if e != stays && (!e.supply || e.path != stays.path) { // several names of a vulnerability are no copies
 				p.part(e, here)
 				p.addCopied(e, stays)
 			}
