@@ -107,7 +107,9 @@ func rulesOf(report *redoubt.Report) []*redoubt.Rule {
 	if report == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(report.Rules), func(r *redoubt.Rule) bool { return r == nil || !redoubt.IsStorable(r.Name) || r.Name == "" })
+	return slices.DeleteFunc(slices.Clone(report.Rules), func(r *redoubt.Rule) bool {
+		return r == nil || r.Name == "" || !redoubt.IsStorable(r.Name)
+	})
 }
 
 // concealment makes secrets of stored findings of code.

@@ -24,7 +24,9 @@ type IdenticalGate interface {
 // newest applied scan of its project, ref and source. It changes no finding: the new scan has
 // the findings of that scan, and the gate judges it by the current policies. Otherwise it
 // returns false and has written nothing; the caller then parses the report and calls ingest.Apply.
-func Identical(ctx context.Context, tx *store.Tx, gate IdenticalGate, u ingest.Upload) (sum ingest.Summary, ok bool, err error) {
+func Identical(
+	ctx context.Context, tx *store.Tx, gate IdenticalGate, u ingest.Upload,
+) (sum ingest.Summary, ok bool, err error) {
 	u.Report = &redoubt.Report{Tool: "unread"}
 	if u.Digest == (redoubt.Digest{}) || u.Check(tx.Now()) != nil {
 		return sum, false, nil //nolint:nilerr // Apply reports the error
@@ -94,7 +96,10 @@ func scanAgain(u *ingest.Upload, before redoubt.Scan, now time.Time) redoubt.Sca
 }
 
 // judgedOf reads the findings among ids that the gate needs.
-func judgedOf(ctx context.Context, tx *store.Tx, gate IdenticalGate, project redoubt.Project, scan redoubt.Scan, ids []int64) (seen []ingest.Sighting, err error) {
+func judgedOf(
+	ctx context.Context, tx *store.Tx, gate IdenticalGate,
+	project redoubt.Project, scan redoubt.Scan, ids []int64,
+) (seen []ingest.Sighting, err error) {
 	rules, products, err := gate.Judged(ctx, project, scan.Ref)
 	if err != nil || len(rules)+len(products) == 0 {
 		return nil, err
@@ -107,12 +112,16 @@ func judgedOf(ctx context.Context, tx *store.Tx, gate IdenticalGate, project red
 		}
 	}
 	slices.SortFunc(seen, func(a, b ingest.Sighting) int { // as Observe does
-		return cmp.Or(strings.Compare(a.Finding.Path, b.Finding.Path), cmp.Compare(a.Finding.Line, b.Finding.Line), strings.Compare(a.Finding.RuleName, b.Finding.RuleName))
+		x, y := &a.Finding, &b.Finding
+		return cmp.Or(strings.Compare(x.Path, y.Path), cmp.Compare(x.Line, y.Line), strings.Compare(x.RuleName, y.RuleName))
 	})
 	return seen, err
 }
 
-func recordIdentical(ctx context.Context, tx *store.Tx, u *ingest.Upload, scan redoubt.Scan, account redoubt.ScanAccount, sum *ingest.Summary) error {
+func recordIdentical(
+	ctx context.Context, tx *store.Tx, u *ingest.Upload, scan redoubt.Scan,
+	account redoubt.ScanAccount, sum *ingest.Summary,
+) error {
 	project, err := tx.UpdateProjectByScan(ctx, u.Globs, scan.ProjectID, u.Project)
 	if err != nil {
 		return err
@@ -125,5 +134,6 @@ func recordIdentical(ctx context.Context, tx *store.Tx, u *ingest.Upload, scan r
 	if err := tx.PutScanAccount(ctx, account); err != nil {
 		return err
 	}
-	return tx.ScanApplied(ctx, scan.ProjectID, scan.Ref, scan.Full && strings.HasPrefix(scan.Ref, "refs/heads/"), scan.StartedAt)
+	branchScanned := scan.Full && strings.HasPrefix(scan.Ref, "refs/heads/")
+	return tx.ScanApplied(ctx, scan.ProjectID, scan.Ref, branchScanned, scan.StartedAt)
 }

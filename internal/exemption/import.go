@@ -23,7 +23,9 @@ func (i ForImport) Reevaluate(ctx context.Context, lineages []int64) error {
 // hides nothing elsewhere. What an SBOM says is replaced by what the next one of its source
 // says, also where that is nothing. It refuses statements about other projects, and a document
 // that is one too many: what scanners found counts all the same.
-func (i ForImport) PutVEX(ctx context.Context, u redoubt.VEXUpload) (receipts []redoubt.VEXReceipt, refused redoubt.Refusals, err error) {
+func (i ForImport) PutVEX(
+	ctx context.Context, u redoubt.VEXUpload,
+) (receipts []redoubt.VEXReceipt, refused redoubt.Refusals, err error) {
 	for _, d := range documents(u) {
 		var strange redoubt.Refusals
 		d.Statements, strange = ownStatements(d.Statements, u.Project)

@@ -64,7 +64,7 @@ func lower(values []string, prefix string) []string {
 }
 
 // called returns the ids of those projects that names mean, in any case. A name that none
-// has now means the project that had it (semantics §7).
+// has now means the project that had it, spelled as it was (semantics §7).
 func (c *call) called(ctx context.Context, projects []redoubt.Project, names []string) (ids []int64, err error) {
 	for _, name := range names {
 		found := false
