@@ -87,7 +87,8 @@ type follower struct {
 	s        Store
 	project  redoubt.Project
 	plan     planner
-	standing beside // keeps lineages apart
+	standing beside          // keeps lineages apart
+	united   map[int64]int64 // findings that are one by now, to those that stay
 
 	sightings []Sighting                           // one for each match
 	covered   map[redoubt.Identity]redoubt.Subject // the finding of a scanner that stands for the match

@@ -12,33 +12,29 @@ type removalDetail struct {
 	MergedInto int64  `json:"merged_into,omitempty"`
 }
 
-// explain tells in the history of a finding that went why it did and, if it was merged, in
-// that of the finding that stays.
-func (f *follower) explain(removed *redoubt.FindingEvent, why removalDetail) {
-	if f.plan.err != nil {
-		return
-	}
-	if removed.Detail, f.plan.err = toJSON(why); why.MergedInto != 0 {
-		f.plan.addEvent(why.MergedInto, redoubt.EventMerged, redoubt.MergedFinding{FindingID: removed.FindingID})
-	}
-}
-
-// explainRemovals gives the removals that the plan found their reasons.
+// explainRemovals gives the removals of findings their reasons and, if they were merged, tells
+// of it in the histories of those that stay.
 func (f *follower) explainRemovals(rows []redoubt.Finding) error {
 	identities := make(map[int64]redoubt.Identity, len(rows))
 	for i := range rows {
 		identities[rows[i].ID] = rows[i].Identity
 	}
-	for i := range f.plan.changes.Events {
-		if e := f.plan.changes.Events[i]; e.Kind == redoubt.EventRemoved && e.Detail == "" {
-			f.explain(&e, f.removal(e.FindingID, identities[e.FindingID]))
-			f.plan.changes.Events[i] = e
+	for i, e := range f.plan.changes.Events {
+		if e.Kind != redoubt.EventRemoved || f.plan.err != nil {
+			continue
+		}
+		why := f.removal(e.FindingID, identities[e.FindingID])
+		if f.plan.changes.Events[i].Detail, f.plan.err = toJSON(why); why.MergedInto != 0 {
+			f.plan.addEvent(why.MergedInto, redoubt.EventMerged, redoubt.MergedFinding{FindingID: e.FindingID})
 		}
 	}
 	return f.plan.err
 }
 
 func (f *follower) removal(findingID int64, id redoubt.Identity) removalDetail {
+	if stays, united := f.united[findingID]; united {
+		return removalDetail{fmt.Sprintf("merged into #%d: the advisories name one vulnerability", stays), stays}
+	}
 	if by, covered := f.covered[id]; covered {
 		return removalDetail{fmt.Sprintf("merged into #%d, which %s reports", by.FindingID, by.Source), by.FindingID}
 	}

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -79,7 +78,7 @@ func (f *follower) uniteLineages(ctx context.Context, rows []redoubt.Finding) ([
 	for i := range rows {
 		at[rows[i].Identity] = &rows[i]
 	}
-	f.standing = f.expected(at)
+	f.standing, f.united = f.expected(at), map[int64]int64{}
 	aside := map[int64]bool{}
 	for i := range f.Matches {
 		if err := ctx.Err(); err != nil {
@@ -152,9 +151,8 @@ func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding
 		}
 		if live(other.State) {
 			next.State, next.StateUpdatedAt = redoubt.StateRemoved, f.plan.At
-			gone := redoubt.FindingEvent{FindingID: other.ID, ScanID: f.plan.ScanID, Kind: redoubt.EventRemoved}
-			f.explain(&gone, removalDetail{fmt.Sprintf("merged into #%d: the advisories name one vulnerability", stays.ID), stays.ID})
-			f.plan.changes.Events = append(f.plan.changes.Events, gone)
+			f.plan.addEvent(other.ID, redoubt.EventRemoved, nil)
+			f.united[other.ID] = stays.ID
 		}
 		if next != *other {
 			f.plan.changes.Updated = append(f.plan.changes.Updated, redoubt.FindingWrite{Finding: next})
