@@ -68,7 +68,9 @@ func (to *Inventory) Held() []HeldDependency {
 	list := make([]HeldDependency, len(to.Dependencies))
 	for i := range list {
 		d := &to.Dependencies[i]
-		list[i] = HeldDependency{Ecosystem: d.Ecosystem, Name: d.Name, Version: d.Version, Transitivity: d.Transitivity, Line: d.Line}
+		list[i] = HeldDependency{
+			Ecosystem: d.Ecosystem, Name: d.Name, Version: d.Version, Transitivity: d.Transitivity, Line: d.Line,
+		}
 	}
 	return list
 }

@@ -201,7 +201,8 @@ func (r *Result) Subject() *Subject {
 		return nil
 	}
 	return &Subject{
-		Lockfile: r.Lockfile(), Ecosystem: v.Ecosystem, Package: v.Package, Version: v.Version, Vulnerability: v.Vulnerability, Group: v.Group,
+		Lockfile: r.Lockfile(), Ecosystem: v.Ecosystem, Package: v.Package, Version: v.Version,
+		Vulnerability: v.Vulnerability, Group: v.Group,
 	}
 }
 

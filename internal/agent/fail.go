@@ -110,7 +110,8 @@ func (a *Agent) failure(w http.ResponseWriter, r *http.Request, caller auth.Call
 	if uniqueID.MatchString(request.RequestID) {
 		attempt.Name = request.RequestID
 	}
-	attempt.ExitCode, attempt.Cause = request.ExitCode, printable(strings.ReplaceAll(request.Error, orNever(edge.Credential(r)), redact.Mark))
+	cause := strings.ReplaceAll(request.Error, orNever(edge.Credential(r)), redact.Mark)
+	attempt.ExitCode, attempt.Cause = request.ExitCode, printable(cause)
 	known := caller.CanUpload() && caller.CanWrite()
 	a.Logger.WarnContext(r.Context(), "a scanner failed and hides it from its build",
 		"unique_id", brief(attempt.Name, maxAgent), "exit_code", request.ExitCode, "known_caller", known)

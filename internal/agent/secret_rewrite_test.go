@@ -22,8 +22,8 @@ func tokens(metadata string, down int) string {
 	return `{"version":"1.180.0","errors":[],"paths":{"scanned":["a.py"]},"results":[` + strings.Join(results, ",") + `]}`
 }
 
-// TestDecisionsStayWhenARuleProvesToLookForSecrets: the report that tells has the secrets
-// with their hashes, on other lines. Nothing of what stood for their code is left.
+// TestDecisionsStayWhenARuleProvesToLookForSecrets: a report says that a rule looks for
+// secrets, and has its findings with hashed secrets, on other lines. No digest of code stays.
 func TestDecisionsStayWhenARuleProvesToLookForSecrets(t *testing.T) {
 	each(t, func(w *world) {
 		w.imports("", tokens("", 0))

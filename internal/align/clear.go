@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Brief is what is known of a row without its body.
+// Brief holds the fields of a row that can be compared without reading its body.
 type Brief struct {
 	Path    string
-	Content Digest // of all that is said of the row
-	Code    Digest // of its rule, pattern and the text that matched; zero where that is not known
+	Content Digest // of the whole row
+	Code    Digest // of its rule, pattern and matched text; zero if the text is not known
 	ByCode  bool   // see [Row]
 }
 
-// Clear pairs what needs no more than a brief, ordered by the new rows: all rows of a file
-// of which both sides say the same, and in other files code that each side has once. The
-// rest is for [Rows].
+// Clear returns the pairs that briefs are enough for, ordered by the new rows: all rows of
+// unchanged files and, in changed files, code that each side has exactly once. [Rows] pairs
+// the rest.
 func Clear(old, next []Brief) (pairs []Pair) {
 	changed := changedFiles(old, next)
 	of := func(b *Brief) (key Brief) {
@@ -49,8 +49,8 @@ func Clear(old, next []Brief) (pairs []Pair) {
 	return pairs
 }
 
-// changedFiles returns the files of which the two sides say different things, and those
-// with a row that pairs by its code, which is not known.
+// changedFiles returns the files whose rows differ between the two sides, and those with a
+// row that may pair only by its code but has none.
 func changedFiles(old, next []Brief) map[string]bool {
 	count, changed := make(map[Brief]int, len(old)), map[string]bool{}
 	for i := range old {

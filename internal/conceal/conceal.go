@@ -26,8 +26,8 @@ type Reading interface {
 
 // RuleStore tells which rules look for secrets, by tool and name.
 type RuleStore interface {
-	// SecretRules tells which rules look for secrets, as uploads or policies said, and whether
-	// PutSecretRules was told of them.
+	// SecretRules returns the rules that look for secrets according to uploads or policies.
+	// The value is true for those that PutSecretRules stored.
 	SecretRules(ctx context.Context) (map[redoubt.SecretRule]bool, error)
 }
 
@@ -61,12 +61,11 @@ func isAmong(rules map[redoubt.SecretRule]bool) func(tool, rule string) bool {
 	}
 }
 
-// Resolve returns the reports of a reading by what is known of rules, and rewrites what is stored
-// by what it tells of them: findings of code of a rule that proves to look for
-// secrets become secrets without code, with their ids, dates and triage, and nothing
-// that could be guessed from stays of them. The rule's next report is aligned with them
-// as with any findings without code. Every upload is read through it, in the
-// transaction that takes it in; what takes long of it was done before.
+// Resolve returns the reports of an upload, with the results of rules that look for secrets as
+// secrets. If the upload is the first to say so of a rule, it rewrites the rule's stored
+// findings: they keep ids, dates and triage, and lose their code and all that it could be
+// guessed from. The next full scan is aligned with them as with any findings without code.
+// Every upload goes through it, in the transaction that stores it.
 func Resolve(ctx context.Context, s Store, reading Reading) ([]*redoubt.Report, error) {
 	known, err := s.SecretRules(ctx)
 	if err != nil {
@@ -181,7 +180,8 @@ func conceal(w *redoubt.FindingWrite, rule *redoubt.Rule, ruleID int64) (err err
 		}
 	}
 	w.Identity = redoubt.NumberedIdentity(redoubt.IdentitySecret, redoubt.MatchKey("concealed 1", redoubt.Digest{}), w.ID)
-	w.CodeHash, w.PatternHash, w.EdgeHash, w.Content = redoubt.Digest{}, redoubt.Digest{}, redoubt.Digest{}, redoubt.Digest{}
+	none := redoubt.Digest{}
+	w.CodeHash, w.PatternHash, w.EdgeHash, w.Content = none, none, none, none
 	w.IssueType, w.SecretType, w.ValidationState = redoubt.Secrets, rule.SecretType, redoubt.NoValidator
 	w.RuleID, w.ProOnly = ruleID, false
 	message := cmp.Or(rule.Message, rule.Name)

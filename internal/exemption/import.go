@@ -68,13 +68,16 @@ func documents(u redoubt.VEXUpload) []redoubt.VEXDocument {
 }
 
 // ownStatements are those that are about the project, and tells of the others.
-func ownStatements(list []redoubt.VEXStatement, p redoubt.Project) (own []redoubt.VEXStatement, strange redoubt.Refusals) {
+func ownStatements(
+	list []redoubt.VEXStatement, p redoubt.Project,
+) (own []redoubt.VEXStatement, strange redoubt.Refusals) {
 	own = make([]redoubt.VEXStatement, 0, len(list))
 	for i := range list {
 		s := &list[i]
 		if len(s.Product) > 0 && !s.Sole && !slices.ContainsFunc(s.Product, p.IsCalled) {
-			strange.Refuse(redoubt.Refusal{Item: "VEX statement of " + s.Names[0], Reason: fmt.Sprintf(
-				"its product %s is not known to be %s, and the document speaks of several products", strings.Join(s.Product, ", "), p.Name)})
+			reason := fmt.Sprintf("its product %s is not known to be %s, and the document speaks of several products",
+				strings.Join(s.Product, ", "), p.Name)
+			strange.Refuse(redoubt.Refusal{Item: "VEX statement of " + s.Names[0], Reason: reason})
 			continue
 		}
 		own = append(own, *s)

@@ -45,7 +45,7 @@ type alignment struct {
 	strict  map[string]bool           // rules whose group includes the pattern
 	binds   map[string]bool           // rules of which every result binds metavariables
 	renamed map[string]string         // old names of rules, to new ones
-	masked  map[redoubt.Digest]bool   // texts of findings that hold what is taken out by now
+	masked  map[redoubt.Digest]bool   // redacted texts of findings that were stored unredacted
 }
 
 // newAlignment pairs what it can without bodies. This saves most reads of an import.
@@ -291,11 +291,11 @@ type said struct { // of redoubt.Body
 	MatchBasedID string               `json:"match_based_id"`
 	RuleMessage  string               `json:"rule_message"`
 	code         string
-	masked       redoubt.Digest // of the text without what is taken out by now; zero if nothing is
+	masked       redoubt.Digest // of the redacted text; zero if redacting changes nothing
 }
 
-// maskOld finds the findings that were stored when fewer forms of credentials were known. They
-// pair by their text without credentials, so that they keep their decisions.
+// maskOld redacts findings that were stored by a version that knew fewer kinds of credentials.
+// They pair by their redacted text, so that they keep their decisions.
 func (a *alignment) maskOld(said []said, next []*Sighting) {
 	a.masked = map[redoubt.Digest]bool{}
 	holdsMark := func(s *Sighting) bool { return strings.Contains(s.Result.Message+s.Result.Code, redact.Mark) }

@@ -31,8 +31,8 @@ func taught(rule string, results ...redoubt.Result) teaching {
 	return teaching{[]*redoubt.Report{{Tool: "semgrep", Rules: []*redoubt.Rule{secrets}, Results: results}}}
 }
 
-// TestSettleRewritesFindings draws the history of a rule that nobody knew to
-// look for secrets, with what people decided of its findings, and then tells.
+// TestSettleRewritesFindings draws findings of a rule and decisions on them. Then a report
+// says that the rule looks for secrets.
 func TestSettleRewritesFindings(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newMemory()

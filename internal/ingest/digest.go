@@ -94,7 +94,9 @@ func (d *digester) dependency(v *redoubt.Vulnerable) {
 // keptDigest returns the digest that a scan stores for an identical upload: Upload.Digest if the stored
 // findings contain everything the report says. Otherwise it returns a digest that no upload
 // has, so the same report is parsed each time.
-func (u *Upload) keptDigest(s Store, sum *Summary, scan redoubt.Scan, sightings []Sighting, inventories []redoubt.InventoryStatement) redoubt.Digest {
+func (u *Upload) keptDigest(
+	s Store, sum *Summary, scan redoubt.Scan, sightings []Sighting, inventories []redoubt.InventoryStatement,
+) redoubt.Digest {
 	proposed := func(s Sighting) bool { return s.Proposed }
 	if u.Digest != (redoubt.Digest{}) && scan.Status == redoubt.ScanCompleted && sum.CountRefused() == 0 && sum.MorePlaces == 0 &&
 		len(inventories) == 0 && len(u.Report.VEX) == 0 && sum.SkippedVulnerabilities == 0 && !slices.ContainsFunc(sightings, proposed) {

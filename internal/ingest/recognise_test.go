@@ -244,7 +244,7 @@ func TestSecretOnAnEditedLine(t *testing.T) {
 	}
 }
 
-// A password in code is another one where only its keyed hash tells: nobody decided on it.
+// A changed password is a new finding, even if only its keyed hash differs.
 func TestAnotherPasswordInCode(t *testing.T) {
 	password := func(path, key string) redoubt.Result {
 		return with(matched(path, 3, key), func(r *redoubt.Result) {

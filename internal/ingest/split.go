@@ -51,7 +51,8 @@ func (b beside) together(xs, ys []int64, holds func(f, g redoubt.Finding) bool) 
 // loadBeside reads what stands on all refs of the lineages that the plan may join, or of
 // which the ref may come to have several findings.
 func (a *application) loadBeside(ctx context.Context, stored Stored, sightings []Sighting) (b beside, err error) {
-	proposed := a.scan.Ref != a.project.Primary() && slices.ContainsFunc(sightings, func(s Sighting) bool { return s.Proposed })
+	isProposed := func(s Sighting) bool { return s.Proposed }
+	proposed := a.scan.Ref != a.project.Primary() && slices.ContainsFunc(sightings, isProposed)
 	lineages, contending := stored.contended(sightings, proposed || !a.scan.Full, proposed)
 	if len(lineages) == 0 {
 		return b, nil

@@ -1,6 +1,6 @@
-// Package redact takes credentials out of texts. It knows the forms that credentials have by
-// their makers' design, values that are given to a name for secrets, and values that it is
-// told. Every text that comes from outside goes through it before anything is kept.
+// Package redact removes credentials from texts. It recognizes the formats of common
+// credentials, values assigned to names such as password, and values that the caller lists.
+// Every text from outside is redacted before it is stored.
 package redact
 
 import (
@@ -14,21 +14,21 @@ const Mark = "[REDACTED]"
 // minValue is the length, in bytes, below which a value is too common to be a secret.
 const minValue = 8
 
-// Finder takes out of texts what looks like a credential. It goes by the shape of the text
-// and by the name that it is given to, and not by its entropy alone: hashes, ids and images
+// Finder replaces what looks like a credential by Mark. It decides by the format of a value
+// and the name that it is assigned to, never by entropy alone, so that hashes, ids and images
 // stay. It takes linear time.
 type Finder struct {
-	// Found is told of each credential that other texts may hold too, and that is no word.
-	// Nil tells nobody.
+	// Found is called with each random value that is replaced. Words are left out: they may
+	// stand in other texts without being a secret. It may be nil.
 	Found func(secret string)
-	// KeepLines puts as many lines in the place of a credential as it had.
+	// KeepLines keeps the number of lines: a credential of several lines becomes as many marks.
 	KeepLines bool
 }
 
-// Text takes credentials out of a text with the zero Finder.
+// Text redacts a text with the zero Finder.
 func Text(s string) string { return Finder{}.Text(s) }
 
-// Text takes credentials out of code, a message, or what a person wrote.
+// Text redacts code, messages and notes.
 func (f Finder) Text(s string) string {
 	if len(s) < minValue {
 		return s
@@ -36,8 +36,7 @@ func (f Finder) Text(s string) string {
 	return Joined(f.assigned(f.shapes(s)))
 }
 
-// Name takes credentials out of a name or version, which has no assignments as code has, but
-// may be an address.
+// Name redacts a name or version, which has no assignments but may be an address.
 func (f Finder) Name(s string) string {
 	s = f.shapes(s)
 	if strings.Contains(s, userInfo.mark) {
@@ -104,8 +103,7 @@ func (f Finder) assigned(s string) string {
 	return f.values(s, (*assigned).bare, IsRandom)
 }
 
-// values takes those of the values out of a text that are secrets. Found is told of the
-// random ones; the others may be words in other texts.
+// values replaces the assigned values that are secrets.
 func (f Finder) values(s string, next func(*assigned) (Span, bool), isSecret func(string) bool) string {
 	var cuts []Span
 	for a := (&assigned{s: s}); ; {

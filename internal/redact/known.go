@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Known takes values that it was told out of texts, at each place the longest that begins there. It
-// takes a few dozen bytes of memory for each phrase, whatever they are: an upload may
-// tell a million secrets, and the trie of a strings.Replacer makes two kilobytes of
-// each that somebody chose for it.
+// Known replaces known values in texts; where several begin at one place, the longest. It
+// needs a few dozen bytes of memory for each value. A strings.Replacer can need two kilobytes
+// for a value, and an upload may contain a million.
 type Known struct {
 	sorted  []string
 	shorter []int32  // by place: the longest other phrase that one begins with; -1 for none

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// loose are what may be a credential in a log or a traceback; what stands in the groups stays.
-// Nobody loses an identity by them, so that it is better to take out too much.
+// loose matches more than Finder does; the text of the groups stays. Too much is better than
+// too little in a log, which no identity of a finding depends on.
 var loose = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+)[0-9a-z+/=._~-]{6,}`),
 	regexp.MustCompile(`(://)[^/\s@]+(@)`),
@@ -15,8 +15,9 @@ var loose = []*regexp.Regexp{
 	regexp.MustCompile(`()\b[0-9a-fA-F]{64}\b`),
 }
 
-// Log takes out of the words of programs what Text does, wherever it comes again, every
-// value that is given to a name for secrets, and beginnings of credentials. Lines stay.
+// Log redacts logs and error messages: as Text does, and also every repetition of a value
+// that Text replaced, every value assigned to a name for secrets, and shortened credentials.
+// It keeps the lines.
 func Log(s string) string {
 	found := map[string]bool{}
 	s = Finder{KeepLines: true, Found: func(secret string) {

@@ -83,25 +83,24 @@ var shapes = compileShapes(map[string]string{
 	"ature=":   {`(?i)[?&](?:x-amz-|x-goog-)?signature=([0-9a-z%+/=_-]{16,})`, nil},
 })
 
-// spoken is a shape of which the words around tell more than the value, and what tells
-// whether the value is one.
+// spoken is a shape that is known by the words around the value; is checks the value.
 type spoken struct {
 	text string
 	is   func(value string) bool
 }
 
-// isGiven reports whether a value is written out, not filled in later or left to the reader.
+// isGiven reports whether a value is neither a template nor a placeholder.
 func isGiven(s string) bool {
 	return !IsTemplate(s) && !IsPlaceholder(s) && !standIn.MatchString(s) && !strings.HasPrefix(s, "-")
 }
 
-// isBasic reports whether a value is a name and a password in the way of HTTP.
+// isBasic reports whether a value is a name and a password of HTTP basic authentication.
 func isBasic(s string) bool {
 	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
 	return err == nil && utf8.Valid(text) && bytes.ContainsRune(text, ':')
 }
 
-// isCookie reports whether a list of cookies has one whose value is a secret.
+// isCookie reports whether any value in a list of cookies is a secret.
 func isCookie(s string) bool {
 	for part := range strings.SplitSeq(s, ";") {
 		if _, value, _ := strings.Cut(part, "="); IsSecretValue(strings.TrimSpace(value)) {
@@ -164,5 +163,5 @@ var signedInAs = shape{"://", regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://([
 // inQuery is a value of an address's query or fragment that is given to a name for secrets.
 var inQuery = shape{"=", regexp.MustCompile(`(?i)[?&#;]` + `[a-z0-9_.-]*` + names + `=([^\s&#;"'<>]{8,})`), nil}
 
-// MayHold reports whether a text holds what marks a shape, which is quick to tell.
+// MayHold reports whether a text contains the mark of any shape. It is fast.
 func MayHold(s string) bool { return shapeMarks.in(s) != 0 }

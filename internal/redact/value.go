@@ -25,8 +25,8 @@ var (
 
 // IsTemplate tells whether a value is filled in later, as ${PASSWORD} is.
 func IsTemplate(s string) bool {
-	return strings.HasPrefix(s, "$") || strings.ContainsAny(s, "<>") || strings.Contains(s, "%s") || strings.Contains(s, "%(") ||
-		strings.Contains(s, "${") || strings.Contains(s, "$(") || strings.Contains(s, "{") && strings.Contains(s, "}")
+	return strings.HasPrefix(s, "$") || strings.ContainsAny(s, "<>") ||
+		strings.Contains(s, "%s") || strings.Contains(s, "%(") || strings.Contains(s, "${") || strings.Contains(s, "$(") || strings.Contains(s, "{") && strings.Contains(s, "}")
 }
 
 // IsSecretValue judges a value that is given to a name for secrets. It is none
@@ -34,9 +34,11 @@ func IsTemplate(s string) bool {
 func IsSecretValue(s string) bool {
 	switch {
 	case len(s) < minValue, len(s) > 1<<12, strings.ContainsFunc(s, unicode.IsSpace),
-		strings.Contains(s, "://"), strings.HasPrefix(s, "data:"), strings.HasPrefix(s, "."), strings.HasPrefix(s, "~"), IsTemplate(s):
+		strings.Contains(s, "://"), strings.HasPrefix(s, "data:"), strings.HasPrefix(s, "."), strings.HasPrefix(s, "~"),
+		IsTemplate(s):
 		return false
-	case !strings.ContainsFunc(s, IsUnlikeWords) && !isMixed(s), standIn.MatchString(s), constantName.MatchString(s), joinedWords.MatchString(s):
+	case !strings.ContainsFunc(s, IsUnlikeWords) && !isMixed(s),
+		standIn.MatchString(s), constantName.MatchString(s), joinedWords.MatchString(s):
 		return false
 	}
 	return entropy(s) >= 2.5
@@ -62,10 +64,12 @@ func IsRandom(s string) bool {
 		}
 	}
 	isHex := strings.Trim(strings.ToLower(s), "0123456789abcdef-") == ""
-	return lower > 0 && upper > 0 && digits > 2 || isHex && len(s) >= 32 && digits > 4 || digits > 3 && lower+upper > 3 && others == 0
+	mixed, long := lower > 0 && upper > 0 && digits > 2, isHex && len(s) >= 32 && digits > 4
+	return mixed || long || digits > 3 && lower+upper > 3 && others == 0
 }
 
-// isMixed reports whether a value is of letters alone whose case changes as in no word.
+// isMixed reports whether a value consists of letters whose case changes more often than in
+// names such as camelCase: at least 20 letters, every third with another case than the one before.
 func isMixed(s string) bool {
 	changes, upper := 0, false
 	for i, c := range s {

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// Bounds of requests that nobody has decided about yet: anybody may ask.
+// Limits of undecided requests, which need no authentication.
 const (
 	maxLogins        = 1000
 	maxLoginsOfOne   = 20 // of one network: see redoubt.Network
@@ -85,8 +85,8 @@ type loginImage struct {
 	Token   *tokenImage `json:"token,omitempty"` // none where nobody was let in
 }
 
-// WaitingLogin finds the request that waits under a code. It is nobody's yet, so people
-// of every deployment find it.
+// WaitingLogin returns the undecided request with a code. It belongs to no deployment yet, so
+// that users of every deployment can find it.
 func (tx *Tx) WaitingLogin(ctx context.Context, code string) (redoubt.LoginRequest, error) {
 	// $1 is the tenant, as everywhere.
 	l, err := one(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id IN (0, $1) AND deployment_id = 0 AND code = $2 AND expires_at > $3`, code, tx.now)
@@ -185,7 +185,7 @@ func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (redoubt.LoginReque
 	return l, err
 }
 
-// Logins lists the requests that nobody has decided about yet, the oldest first.
+// Logins lists undecided requests, the oldest first.
 func (s *Store) Logins(ctx context.Context) (list []redoubt.LoginRequest, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanLogin, loginSelect+`WHERE deployment_id = 0 AND expires_at > $1 ORDER BY asked_at, code`, s.now())

@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// One page lets in who waits for a token. It has two addresses, since a scanner's token
-// is for triagers alone, and since a program tells people where to type its code.
+// One page approves requests for tokens. It has two addresses: approving a scanner needs the
+// role triager, and programs print the second address for people to open.
 const (
 	// approvePath is for the scanners of semgrep login.
 	approvePath = "/approve/{code}"
