@@ -5,17 +5,19 @@ import "time"
 // Job is durable work that outlives the request and the process (semantics §11).
 type Job struct {
 	ID           int64
-	DeploymentID int64
+	DeploymentID int64  // 0: of the server itself
 	Kind         string // as sbom
 	Token        string // names the job to its owner, unguessable
 	State        JobState
 	Claim        int64  // how often it was claimed; only the newest claim may end it
 	Attempt      int    // of these claims, how many count against it
-	Subject      string // what it is about; empty: something of its own
+	Subject      string // what it is about: of one kind and subject one job waits and one works; empty: something of its own
+	Key          string // whom it waits for, as a host, of which few jobs work at once; empty: nobody
 	Input        []byte // JSON
 	Result       []byte
 	MediaType    string
-	Error        string // for people; set when failed
+	Error        string    // for people; set when failed
+	DueAt        time.Time // of new work: when it is to be done; zero: at once
 	CreatedAt    time.Time
 	FinishedAt   time.Time // zero before
 }
@@ -31,10 +33,9 @@ const (
 	JobFailed
 )
 
-// JobOutage is a time in which somebody could not store anything, and with whom
-// others share the database: who held a job may not have been able to renew its lease.
-// A lease that ran out in it is no sign that its holder is dead. Zero is none.
-type JobOutage struct {
-	From  time.Time
-	Until time.Time // by when all who are alive have renewed theirs
+// JobDue says that a deployment may have work of a kind from a time on.
+type JobDue struct {
+	DeploymentID int64 // 0: of the server itself
+	Kind         string
+	At           time.Time
 }

@@ -89,7 +89,6 @@ type Notification struct {
 	// delivered or given up; zero before.
 	CreatedAt time.Time
 	DueAt     time.Time
-	HeldUntil time.Time // until when somebody delivers it and nobody else may
 	EndedAt   time.Time
 	Attempts  int
 	Status    int    // of HTTP, of the last attempt; 0: there was no answer

@@ -12,6 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/web"
 )
 
@@ -60,7 +61,7 @@ func TestNewsOfTheAdvisoriesAreTold(t *testing.T) {
 func newestTold(t *testing.T, st *store.Store, deployment int64, n *notify.Notifier, rule int64) (m redoubt.NotificationMessage) {
 	t.Helper()
 	for {
-		j, err := st.ClaimJob(t.Context(), []string{store.NotifyJob}, time.Minute, redoubt.JobOutage{})
+		j, err := storetest.Claim(t.Context(), st, time.Minute, store.NotifyJob)
 		if err == nil && j != nil {
 			_, _, err = n.Match(t.Context(), *j)
 			err = errors.Join(err, st.FinishJob(t.Context(), *j, nil, ""))

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,63 +10,23 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// followEvery is how often a server looks whether advisories changed: the
-// command line, or another server, may have loaded some.
-const followEvery = time.Second
-
-// followedFor is how many looks may pass before deployments are asked again how far they
-// have come, whatever the versions are: a restored database has the same advisories
-// where it was saved after they were published, and deployments that had not followed.
-const followedFor = 30
-
-// followAdvisories has findings follow the advisories until the context ends.
-// It asks for two numbers and does nothing while they stay the same.
-func (s *service) followAdvisories(ctx context.Context) {
-	if _, err := advisory.FillCards(ctx, s.store); err != nil && ctx.Err() == nil { // those that an earlier version did not make
-		s.logFailure(ctx, redoubt.Deployment{}, "making the cards of the advisories", err)
-	}
-	tick := time.NewTicker(followEvery)
-	defer tick.Stop()
-	wait := 0
-	for {
-		if wait--; wait < 0 {
-			switch behind, err := s.matchingPending(ctx); {
-			case ctx.Err() != nil:
-				return
-			case err != nil:
-				s.logFailure(ctx, redoubt.Deployment{}, "asking for the version of the advisories", err)
-				wait = 60
-			case behind:
-				wait = s.matchAll(ctx)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-// matchAll has all deployments follow, and returns how many ticks to wait then.
-func (s *service) matchAll(ctx context.Context) int {
+// matchAdvisories is the queue.Work that has all deployments follow the advisories and scores
+// (store.MatchJob).
+func (s *service) matchAdvisories(ctx context.Context, _ redoubt.Job) (result []byte, media string, err error) {
 	busy := false
-	err := matchDeployments(ctx, s.store, s.advisories, nil, func(d redoubt.Deployment, swept advisory.SweepResult) {
+	err = matchDeployments(ctx, s.store, s.advisories, nil, func(d redoubt.Deployment, swept advisory.SweepResult) {
 		if busy = busy || swept.Busy; swept.Refs > 0 {
 			s.log.Info("findings follow the advisories", "deployment", d.Slug, "refs", swept.Refs, "findings", swept.Changed)
 		}
 	})
-	if err != nil && ctx.Err() == nil {
-		s.log.Error("findings could not follow the advisories; it is tried again within a minute", "error", err)
-		return 60
+	if err == nil && busy {
+		err = queue.WaitError{Wait: 5 * time.Second, Reason: "somebody else had a deployment follow the advisories all the time"}
 	}
-	if busy {
-		return 5
-	}
-	return 0
+	return nil, "", err
 }
 
 // matchingPending reports whether a deployment has not followed to the end.
@@ -76,10 +35,6 @@ func (s *service) matchingPending(ctx context.Context) (bool, error) {
 	if err != nil || version == 0 && scores == 0 {
 		return false, err
 	}
-	if s.believed++; s.followed == [2]int64{version, scores} && s.believed < followedFor {
-		return false, nil
-	}
-	s.believed = 0
 	all, err := s.store.Deployments(ctx)
 	if err != nil {
 		return false, err
@@ -90,61 +45,57 @@ func (s *service) matchingPending(ctx context.Context) (bool, error) {
 			return true, err
 		}
 	}
-	s.followed = [2]int64{version, scores}
 	return false, err
 }
 
-const (
-	// claimEvery is how often a server looks whether it is to load the advisories, where it
-	// is not to do so more often.
-	claimEvery = time.Minute
-	// claimFor is how long a server that is killed while it loads keeps the others from it,
-	// and how long one that failed waits.
-	claimFor = 15 * time.Minute
-)
+// loadAgain is how long a server waits that could not load all advisories.
+const loadAgain = 15 * time.Minute
 
-// claimOf names the work of loading sources: other sources are other work. The database
-// stores the name, so no credentials are part of it.
-func claimOf(from []string) string {
-	sum := sha256.New()
-	for _, location := range from {
-		fmt.Fprintln(sum, redoubt.AdvisorySource{Location: location}.Shown())
-	}
-	return fmt.Sprintf("advisories %x", sum.Sum(nil))
+// sources are those that this server loads advisories from.
+func (s *service) sources() []string {
+	return defaultSources(s.config.AdvisoriesArchives, s.config.AdvisoriesEcosystems, s.config.AdvisoriesScores)
 }
 
-// updateAdvisories loads what the publishers give out, now and then again, on one of the servers that are told to. What
-// fails is tried again the next time; the old advisories stay.
-func (s *service) updateAdvisories(ctx context.Context, a *app) {
-	from := defaultSources(s.config.AdvisoriesArchives, s.config.AdvisoriesEcosystems, s.config.AdvisoriesScores)
-	name := claimOf(from)
-	tick := time.NewTicker(min(s.config.AdvisoriesEvery, claimEvery))
-	defer tick.Stop()
-	for {
-		hold := min(s.config.AdvisoriesEvery, claimFor)
-		due, err := s.store.ClaimRun(ctx, name, hold)
-		if due {
-			u := updater{app: a, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}, by: advisoriesActor}
-			err = u.all(ctx, from, func(source redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
-				s.log.Info("advisories loaded", "source", source.Shown(), "unchanged", unchanged, "records", done.Records, "changed", done.Changed, "refused", done.Refused)
-			})
-			again := s.config.AdvisoriesEvery
-			switch {
-			case ctx.Err() != nil: // the next start, or another server, begins at once
-				again = 0
-			case err != nil:
-				again = hold
-			}
-			err = errors.Join(err, s.store.EndRun(context.WithoutCancel(ctx), name, again))
-		}
+// advisoriesJob is the kind of the server's job that loads these sources: other sources are
+// other work. The database stores the name, so no credentials are part of it.
+func (s *service) advisoriesJob() string {
+	sum := sha256.New()
+	for _, location := range s.sources() {
+		fmt.Fprintln(sum, redoubt.AdvisorySource{Location: location}.Shown())
+	}
+	return fmt.Sprintf("advisories %x", sum.Sum(nil)[:16])
+}
+
+// ensureLoading queues the job that loads advisories: now, where there is none, and within the
+// time between two loads in any case.
+func (s *service) ensureLoading(ctx context.Context, now time.Time) error {
+	j := redoubt.Job{Kind: s.advisoriesJob(), Subject: "load"}
+	if err := s.store.EnsureServerJob(ctx, j); err != nil {
+		return err
+	}
+	j.DueAt = now.Add(s.config.AdvisoriesEvery)
+	return s.store.HastenServerJob(ctx, j)
+}
+
+// loadAdvisories is the queue.Work that loads what the publishers give out, on one of the
+// servers that are told to. It queues the next load. What fails is tried again; the old
+// advisories stay.
+func (s *service) loadAdvisories(a *app) queue.Work {
+	return func(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+		u := updater{app: a, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}, by: advisoriesActor}
+		err = u.all(ctx, s.sources(), func(source redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
+			s.log.Info("advisories loaded", "source", source.Shown(), "unchanged", unchanged, "records", done.Records, "changed", done.Changed, "refused", done.Refused)
+		})
+		again := s.config.AdvisoriesEvery
 		if err != nil && ctx.Err() == nil {
-			s.log.Error("not all advisories could be loaded; it is tried again", "in", hold, "error", err)
+			again = min(again, loadAgain)
+			s.log.Error("not all advisories could be loaded; it is tried again", "in", again, "error", err)
+			err = nil
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
+		if err == nil {
+			err = s.store.EnqueueServer(ctx, redoubt.Job{Kind: j.Kind, Subject: j.Subject, DueAt: a.clock().Add(again)})
 		}
+		return nil, "", err
 	}
 }
 

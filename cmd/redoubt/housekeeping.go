@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
@@ -22,7 +23,10 @@ const (
 // that were kept under keys, until the context ends. Several servers may do so
 // at once: each deployment is one transaction.
 func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
-	ctx = store.Long(ctx) // people go first
+	ctx = store.Long(ctx)                                       // people go first
+	if _, err := advisory.FillCards(ctx, s.store); err != nil { // those that an earlier version did not make
+		s.logFailure(ctx, redoubt.Deployment{}, "making the cards of the advisories", err)
+	}
 	tick := time.NewTicker(housekeepingEvery)
 	defer tick.Stop()
 	for {
@@ -42,6 +46,7 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 		s.logFailure(ctx, redoubt.Deployment{}, "listing the deployments", err)
 		return
 	}
+	s.logFailure(ctx, redoubt.Deployment{}, "queueing what comes round by itself", s.ensureServerJobs(ctx, now))
 	s.logFailure(ctx, redoubt.Deployment{}, "ending sessions", s.store.ExpireSessions(ctx, s.sessions.IdleSince()))
 	for _, d := range all {
 		if s.config.RefRetention > 0 {
@@ -52,6 +57,7 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 			err = s.store.PruneChanges(ctx, d.ID, feedKept)
 		}
 		s.logFailure(ctx, d, "pruning the change feed", err)
+		s.logFailure(ctx, d, "queueing what comes round by itself", s.ensureJobs(ctx, d))
 		s.logFailure(ctx, d, "ending decisions", s.endDecisions(ctx, d))
 		s.logFailure(ctx, d, "telling of what time does", s.notifier.Sweep(ctx, d.ID))
 		s.logFailure(ctx, d, "following exceptions", s.followExemptions(ctx, d))

@@ -3,60 +3,55 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// scheduleEvery is how often the server looks for managed scans that are due.
-const scheduleEvery = time.Minute
-
-// scheduleRuns queues the managed scans that are due, and ends those whose runner is gone,
-// until the context ends.
-func (s *service) scheduleRuns(ctx context.Context) {
-	tick := time.NewTicker(scheduleEvery)
-	defer tick.Stop()
-	for {
-		deployments, err := s.store.Deployments(ctx)
-		s.logFailure(ctx, redoubt.Deployment{}, "scheduling managed scans", err)
-		for _, d := range deployments {
-			err := queueDueRuns(ctx, s.store, d.ID)
-			s.logFailure(ctx, d, "scheduling managed scans", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+// scheduleRuns is the queue.Work that queues the managed scans of a deployment that are due,
+// and ends those whose runner is gone (store.ScheduleJob). It queues the next look.
+func (s *service) scheduleRuns(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+	err = queueDueRuns(ctx, s.store, j.DeploymentID)
+	if errors.Is(err, redoubt.ErrNotFound) { // the deployment was deleted
+		err = nil
 	}
+	return nil, "", err
 }
 
-// queueDueRuns queues what a deployment's schedules ask for by now. It holds the deployment
-// only where there is something to do.
+// queueDueRuns queues what a deployment's schedules ask for by now, and the job that looks
+// again when the next is due or a lease ends.
 func queueDueRuns(ctx context.Context, st *store.Store, deploymentID int64) error {
-	due, overdue := false, false
-	err := st.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
-		plans, err := duePlans(ctx, tx)
-		if due = len(plans) > 0; err == nil {
-			overdue, err = tx.RunIsOverdue(ctx)
-		}
-		return err
-	})
-	if err != nil || !due && !overdue {
-		return err
-	}
 	return st.Update(ctx, deploymentID, redoubt.Actor{Kind: "system", Name: "managed scans"}, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.EndOverdueRuns(ctx); err != nil {
 			return err
 		}
-		plans, err := duePlans(ctx, tx) // another server may have been first
+		plans, err := duePlans(ctx, tx)
 		for _, p := range plans {
 			if err == nil {
 				err = queueDue(ctx, tx, p)
 			}
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		next, err := tx.NextLeaseEnd(ctx)
+		if err != nil {
+			return err
+		}
+		projects, err := tx.ScheduledProjects(ctx)
+		for _, p := range projects {
+			var plan redoubt.RunPlan
+			if plan, err = tx.RunPlan(ctx, p); err != nil {
+				break
+			}
+			if at := plan.Every.Next(p.ID, plan.QueuedAt); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+				next = at
+			}
+		}
+		if err != nil || next.IsZero() {
+			return err
+		}
+		return tx.QueueSchedule(ctx, next)
 	})
 }
 

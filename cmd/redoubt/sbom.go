@@ -6,18 +6,18 @@ import (
 	"errors"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // exportSBOM is the work of an export job: it reads one state of the deployment
 // and writes the document. What another try cannot mend ends the job.
-func (s *service) exportSBOM(a *app) job.Work {
+func (s *service) exportSBOM(a *app) queue.Work {
 	return func(ctx context.Context, j redoubt.Job) (result []byte, mediaType string, err error) {
 		var request redoubt.SBOMRequest
 		if err := json.Unmarshal(j.Input, &request); err != nil {
-			return nil, "", job.PermanentError{Reason: "the request of this export cannot be read; ask for it again"}
+			return nil, "", queue.PermanentError{Reason: "the request of this export cannot be read; ask for it again"}
 		}
 		err = s.store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
 			result, mediaType, err = sbom.Export(ctx, tx, request, sbom.Options{Created: a.clock(), Tool: version})
@@ -26,9 +26,9 @@ func (s *service) exportSBOM(a *app) job.Work {
 		var invalid *redoubt.InvalidError
 		switch {
 		case errors.Is(err, redoubt.ErrNotFound):
-			err = job.PermanentError{Reason: "the project is no longer there"}
+			err = queue.PermanentError{Reason: "the project is no longer there"}
 		case errors.As(err, &invalid):
-			err = job.PermanentError{Reason: invalid.Error()}
+			err = queue.PermanentError{Reason: invalid.Error()}
 		}
 		return result, mediaType, err
 	}

@@ -18,6 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	storetest.CountStatements()
 	testscript.Main(storetest.Tests{M: m}, map[string]func(){"redoubt": main, "recorded-semgrep": recordedSemgrep})
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/runner"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
@@ -30,19 +31,12 @@ import (
 // ownRunnerName is that of the runner, and of its token, that a server has inside.
 const ownRunnerName = "built-in runner"
 
-// How often a server looks for deployments that have no runner yet, and for its first one.
+// seenEvery is how often the built-in runners note that they are there, and that deployments
+// have come or gone.
 const (
-	ownRunnerEvery = 30 * time.Second
-	ownRunnerFirst = time.Second
+	seenEvery = time.Minute
+	seenFirst = time.Second // a server that starts for the first time makes its deployment meanwhile
 )
-
-// beginRuns queues managed scans, and makes them where the server is to.
-func (s *service) beginRuns(ctx context.Context, a *app, background *sync.WaitGroup) {
-	background.Go(func() { s.scheduleRuns(ctx) })
-	if s.config.Runner {
-		background.Go(func() { s.ownRunners(ctx, a) })
-	}
-}
 
 // openClones lets runners be told where repositories are, and what is shown there.
 func (s *service) openClones(a *app, ring keyring.Ring) error {
@@ -57,94 +51,173 @@ func (s *service) openClones(a *app, ring keyring.Ring) error {
 	return err
 }
 
-// ownRunners takes runs for every deployment of the server until the context ends, over
-// the same protocol as a runner elsewhere, on connections that never leave the process.
-func (s *service) ownRunners(ctx context.Context, a *app) {
-	pipe := newPipe()
-	server := s.serve(context.WithoutCancel(ctx), a, s.server.Handler()) // a runner that stops tells of its run
-	var runners, serving sync.WaitGroup
+// ownRunners makes runs for every deployment of the server, over the same protocol as a runner
+// elsewhere, on connections that never leave the process. The queue says when, and how many at
+// once.
+type ownRunners struct {
+	*service
+	app       *app
+	pipe      *pipe
+	transport *http.Transport
+	working   sync.WaitGroup
+
+	mu   sync.Mutex
+	of   map[int64]*ownRunner
+	told map[int64]string // by deployment: why it has none, which is logged once
+}
+
+func newOwnRunners(s *service, a *app) *ownRunners {
+	p := newPipe()
+	return &ownRunners{
+		service: s, app: a, pipe: p, transport: &http.Transport{DialContext: p.dial, MaxIdleConns: 8, IdleConnTimeout: time.Minute},
+		of: map[int64]*ownRunner{}, told: map[int64]string{},
+	}
+}
+
+// run answers the runners until work ends and none has a run. People see until ctx ends that
+// the runners are there.
+func (o *ownRunners) run(ctx, work context.Context) {
+	server := o.serve(context.WithoutCancel(ctx), o.app, o.server.Handler()) // a runner that stops tells of its run
+	var serving sync.WaitGroup
 	serving.Go(func() {
-		if err := server.Serve(pipe); err != nil && ctx.Err() == nil {
-			s.log.Error("the built-in runner has no way to the server", "error", err)
+		if err := server.Serve(o.pipe); err != nil && work.Err() == nil {
+			o.log.Error("the built-in runner has no way to the server", "error", err)
 		}
 	})
-	transport := &http.Transport{DialContext: pipe.dial, MaxIdleConns: 8, IdleConnTimeout: time.Minute}
-	told, running := map[int64]string{}, map[int64]*ownRunner{}
-	places := newRunPlaces(s.config.RunnerParallel)
-	for wait := ownRunnerFirst; ctx.Err() == nil; { // a server that starts for the first time makes its deployment meanwhile
-		deployments, err := s.store.Deployments(ctx)
-		if err != nil && ctx.Err() == nil {
-			s.log.Error("the built-in runner cannot begin; it is tried again", "error", err)
-		}
-		if err == nil {
-			s.forgetOwnRunners(deployments, told, running)
-		}
-		for _, r := range s.beginOwnRunners(ctx, a, deployments, transport, told) {
-			r.places, running[r.deployment.ID] = places, r
-			runners.Go(func() { r.keepRunning(ctx) })
-		}
-		if len(told) > 0 {
-			wait = ownRunnerEvery
+	for ctx.Err() == nil {
+		wait := seenEvery
+		if o.look(ctx) == 0 {
+			wait = seenFirst
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait):
 		}
 	}
-	runners.Wait()
+	<-work.Done()
+	o.working.Wait()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for id := range o.of {
+		o.end(id)
+	}
 	_ = server.Close() // nobody is left to speak with it
 	serving.Wait()
 }
 
-// beginOwnRunners makes the runners of the deployments that have none. told has by
-// deployment why there is none, and nothing where there is one: a reason is logged once,
-// and keeps no other deployment waiting.
-func (s *service) beginOwnRunners(ctx context.Context, a *app, deployments []redoubt.Deployment, transport http.RoundTripper, told map[int64]string) (begun []*ownRunner) {
-	for _, d := range deployments {
-		why, tried := told[d.ID]
-		if tried && why == "" {
-			continue
-		}
-		r, err := s.ownRunner(ctx, a, d, transport)
-		if err == nil {
-			told[d.ID], begun = "", append(begun, r)
-			continue
-		}
-		if told[d.ID] = err.Error(); told[d.ID] != why && ctx.Err() == nil {
-			s.log.Error("the built-in runner cannot begin; it is tried again", "deployment", d.Slug, "error", err)
-		}
+// look begins the runners of deployments that have none, ends those of deployments that are
+// gone, and notes that the others are there. It returns how many deployments there are.
+func (o *ownRunners) look(ctx context.Context) int {
+	deployments, err := o.store.Deployments(ctx)
+	if err != nil {
+		o.logFailure(ctx, redoubt.Deployment{}, "listing the deployments for the built-in runner", err)
+		return 0
 	}
-	return begun
+	o.forget(deployments)
+	for _, d := range deployments {
+		r, err := o.runner(ctx, d)
+		if err != nil {
+			continue // it was logged, and is tried again
+		}
+		there, err := o.store.TouchRunner(ctx, d.ID, r.tokenID)
+		if err == nil && !there { // somebody put its token out of force
+			err = r.register(ctx)
+		}
+		o.logFailure(ctx, d, "noting that the built-in runner is there", err)
+	}
+	return len(deployments)
 }
 
-// forgetOwnRunners forgets the runners that have ended, and removes what those of deployments
-// that are gone by now keep on the disk, repositories among it: also those that were deleted
-// while no server ran.
-func (s *service) forgetOwnRunners(deployments []redoubt.Deployment, told map[int64]string, running map[int64]*ownRunner) {
-	for id, r := range running {
-		select {
-		case <-r.ended:
-			delete(running, id)
-			delete(told, id)
-		default:
+// runner returns the runner of a deployment. Why there is none is logged once.
+func (o *ownRunners) runner(ctx context.Context, d redoubt.Deployment) (*ownRunner, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if r := o.of[d.ID]; r != nil {
+		return r, nil
+	}
+	r, err := o.ownRunner(ctx, o.app, d, o.transport)
+	if err == nil {
+		if err = r.register(ctx); err != nil {
+			err = errors.Join(err, r.runner.Close())
 		}
 	}
+	if err != nil {
+		if why := o.told[d.ID]; err.Error() != why && ctx.Err() == nil {
+			o.told[d.ID] = err.Error()
+			o.log.Error("the built-in runner cannot begin; it is tried again", "deployment", d.Slug, "error", err)
+		}
+		return nil, err
+	}
+	delete(o.told, d.ID)
+	o.of[d.ID] = r
+	return r, nil
+}
+
+// work is the queue.Work that makes one run of a deployment, if one waits (store.RunJob), and
+// queues the next.
+func (o *ownRunners) work(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+	o.working.Add(1)
+	defer o.working.Done()
+	d := redoubt.Deployment{}
+	err = o.store.View(ctx, j.DeploymentID, func(_ context.Context, tx *store.Tx) error {
+		d = tx.Deployment()
+		return nil
+	})
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	r, err := o.runner(ctx, d)
+	if err != nil {
+		return nil, "", queue.WaitError{Wait: 5 * time.Minute, Reason: "the built-in runner cannot begin: " + err.Error()}
+	}
+	if err := errors.Join(r.runOne(ctx), ctx.Err()); err != nil {
+		return nil, "", err
+	}
+	return nil, "", o.store.Update(ctx, d.ID, ownRunnerActor, func(ctx context.Context, tx *store.Tx) error { return tx.QueueNextRun(ctx) })
+}
+
+// end lets go of a runner's folder, unless it has a run.
+func (o *ownRunners) end(id int64) {
+	r := o.of[id]
+	if !r.busy.TryLock() {
+		return
+	}
+	defer r.busy.Unlock()
+	if err := r.runner.Close(); err != nil {
+		o.log.Warn("the folder of the built-in runner stays locked", "deployment", r.deployment.Slug, "error", err)
+	}
+	delete(o.of, id)
+}
+
+// forget removes what the runners of deployments that are gone keep on the disk, repositories
+// among it: also of those that were deleted while no server ran.
+func (o *ownRunners) forget(deployments []redoubt.Deployment) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	there := map[int64]bool{}
 	for _, d := range deployments {
 		there[d.ID] = true
 	}
-	maps.DeleteFunc(told, func(id int64, _ string) bool { return !there[id] && running[id] == nil })
-	entries, err := os.ReadDir(filepath.Join(s.storage.Data, "runner"))
+	for id := range o.of {
+		if !there[id] {
+			o.end(id)
+		}
+	}
+	maps.DeleteFunc(o.told, func(id int64, _ string) bool { return !there[id] })
+	entries, err := os.ReadDir(filepath.Join(o.storage.Data, "runner"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	for _, e := range entries {
-		if id, other := strconv.ParseInt(e.Name(), 10, 64); other == nil && !there[id] && running[id] == nil {
-			err = errors.Join(err, removeOwnRunner(s.storage, id))
+		if id, other := strconv.ParseInt(e.Name(), 10, 64); other == nil && !there[id] && o.of[id] == nil {
+			err = errors.Join(err, removeOwnRunner(o.storage, id))
 		}
 	}
 	if err != nil {
-		s.log.Warn("repositories of a deployment that is gone stay with the built-in runner; it is tried again", "error", err)
+		o.log.Warn("repositories of a deployment that is gone stay with the built-in runner; it is tried again", "error", err)
 	}
 }
 
@@ -169,11 +242,8 @@ type ownRunner struct {
 	runner     *runner.Runner
 	client     *api.Client // the runner's
 	name       string      // of its token: another server's has another
-	clock      func() time.Time
-	places     *runPlaces // of the runs of all
 	tokenID    int64
-	seenAt     time.Time // when others were told last that it is there
-	ended      chan struct{}
+	busy       sync.Mutex // held while it has a run
 }
 
 // ownRunner makes the runner of a deployment, which has no token yet.
@@ -191,13 +261,13 @@ func (s *service) ownRunner(ctx context.Context, a *app, d redoubt.Deployment, t
 	if err != nil {
 		return nil, err
 	}
-	out := &ownRunner{ended: make(chan struct{}), service: s, deployment: d, clock: a.clock, client: &api.Client{BaseURL: base.String(), HTTP: &http.Client{Transport: transport}, UserAgent: "redoubt-runner/" + version}}
+	out := &ownRunner{service: s, deployment: d, client: &api.Client{BaseURL: base.String(), HTTP: &http.Client{Transport: transport}, UserAgent: "redoubt-runner/" + version}}
 	c.Client, c.Server, c.Transport, c.Name, c.Resolve = out.client, base, transport, ownRunnerName, reach.Resolve
 	if machine, err := os.Hostname(); err == nil {
 		c.Name += " of " + machine
 	}
 	c.Dir = ownRunnerDir(s.storage, d.ID)
-	c.Turn, c.Local = out.turn, s.config.Local
+	c.Local = s.config.Local
 	c.Isolation = cmp.Or(runner.Isolation(s.config.Isolation), runner.IsolateAlways)
 	if out.runner, err = runner.New(ctx, c); err != nil {
 		return nil, fmt.Errorf("%w (redoubt serve --isolation says how scanners are kept in)", err)
@@ -230,37 +300,29 @@ func ownID(file string) (string, error) {
 // made then, and a server that is gone leaves none.
 const ownTokenLasts = 30 * 24 * time.Hour
 
-// keepRunning takes runs until the context ends, or the deployment is gone; with another
-// token where the one it has is taken no more.
-func (r *ownRunner) keepRunning(ctx context.Context) {
-	defer close(r.ended)
-	defer func() {
-		if err := r.runner.Close(); err != nil {
-			r.log.Warn("the folder of the built-in runner stays locked", "deployment", r.deployment.Slug, "error", err)
-		}
-	}()
-	for ctx.Err() == nil {
-		token, err := r.mintToken(ctx)
-		wait := ownRunnerEvery
-		if err == nil {
-			r.client.Token, wait = token, ownRunnerFirst
-			err = r.runner.Run(ctx)
-		}
-		if err == nil || ctx.Err() != nil || errors.Is(err, redoubt.ErrNotFound) {
-			return
-		}
-		r.log.Warn("the built-in runner begins anew", "deployment", r.deployment.Slug, "cause", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
+// runOne makes a run, if one waits: with another token where the server takes the one it has no
+// more, as somebody put that out of force, or it ended.
+func (r *ownRunner) runOne(ctx context.Context) error {
+	r.busy.Lock()
+	defer r.busy.Unlock()
+	_, err := r.runner.RunOne(ctx, 0)
+	if runner.Refused(err) == nil {
+		return err
 	}
+	if err := r.register(ctx); err != nil {
+		return err
+	}
+	_, err = r.runner.RunOne(ctx, 0)
+	return err
 }
 
-// mintToken makes a token that takes the place of this server's one before.
-func (r *ownRunner) mintToken(ctx context.Context) (token string, err error) {
-	by := redoubt.Actor{Kind: "system", Name: ownRunnerName}
-	err = r.store.Update(ctx, r.deployment.ID, by, func(ctx context.Context, tx *store.Tx) error {
+// ownRunnerActor is who acts for the runners of a server.
+var ownRunnerActor = redoubt.Actor{Kind: "system", Name: ownRunnerName}
+
+// register makes a token that replaces this server's one before, and notes that the runner is
+// there.
+func (r *ownRunner) register(ctx context.Context) error {
+	return r.store.Update(ctx, r.deployment.ID, ownRunnerActor, func(ctx context.Context, tx *store.Tx) error {
 		tokens, err := tx.Tokens(ctx)
 		for _, t := range tokens {
 			if err == nil && t.Name == r.name && t.UserID == 0 && t.RevokedAt.IsZero() {
@@ -270,14 +332,16 @@ func (r *ownRunner) mintToken(ctx context.Context) (token string, err error) {
 		if err != nil {
 			return err
 		}
-		var made redoubt.Token
-		token, made, err = mint(ctx, tx, redoubt.Token{
+		token, made, err := mint(ctx, tx, redoubt.Token{
 			Name: r.name, Scopes: []redoubt.Scope{redoubt.ScopeRunner}, Dialect: redoubt.DialectContract, ExpiresAt: tx.Now().Add(ownTokenLasts),
 		})
-		r.tokenID, r.seenAt = made.ID, time.Time{}
+		if err != nil {
+			return err
+		}
+		r.client.Token, r.tokenID = token, made.ID
+		_, err = tx.SeeRunner(ctx, redoubt.Runner{Name: r.runner.Name, TokenID: made.ID, Version: r.runner.Version, Isolation: r.runner.IsolatedBy()})
 		return err
 	})
-	return token, err
 }
 
 // cloneSource tells a runner where a project's repository is, with the credential of its

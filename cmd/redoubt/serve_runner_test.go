@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,16 +19,17 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/runner"
+	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
-// ownRunnersOf is a server that is to have runners inside, and what it logs.
-func ownRunnersOf(t *testing.T, isolation string) (*service, *app, *bytes.Buffer) {
+// ownRunnersOf is a server that has runners inside, and what it logs.
+func ownRunnersOf(t *testing.T, isolation string) (*ownRunners, *bytes.Buffer) {
 	t.Helper()
 	log := &bytes.Buffer{}
-	a := &app{log: slog.New(slog.NewTextHandler(log, nil))}
+	a := &app{log: slog.New(slog.NewTextHandler(log, nil)), clock: time.Now}
 	c := config.Server{PublicURL: "https://redoubt.example", Runner: true, Isolation: isolation}
-	return &service{log: a.log, config: c, storage: config.Storage{Data: t.TempDir()}}, a, log
+	return newOwnRunners(&service{log: a.log, config: c, storage: config.Storage{Data: t.TempDir()}, store: storetest.New(t, "sqlite")}, a), log
 }
 
 // TestABuiltInRunnerNeedsASandbox unless the server is told to go without, which its log says.
@@ -37,22 +37,25 @@ func TestABuiltInRunnerNeedsASandbox(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // there is no bubblewrap
 	for isolation, begins := range map[string]bool{"": false, "required": false, "auto": true, "none": true} {
 		t.Run(isolation, func(t *testing.T) {
-			s, a, log := ownRunnersOf(t, isolation)
-			told := map[int64]string{}
+			o, log := ownRunnersOf(t, isolation)
+			d := storetest.Deployment(t, o.store)
 			for range 2 {
-				begun := s.beginOwnRunners(t.Context(), a, []redoubt.Deployment{{ID: 1, Slug: "acme"}}, http.DefaultTransport, told)
-				if !begins && len(begun) > 0 {
-					t.Fatal("it begins without a sandbox")
-				}
+				o.look(t.Context())
 			}
-			if told[1] == "" != begins {
-				t.Errorf("it is told %q", told[1])
+			if (o.of[d.ID] != nil) != begins || o.told[d.ID] == "" != begins {
+				t.Errorf("runners are %v, told is %q", o.of, o.told[d.ID])
 			}
 			want := "scans without a sandbox"
 			if !begins {
 				want = "--isolation"
 			}
-			if strings.Count(log.String(), want) != 1 {
+			said := 0
+			for line := range strings.Lines(log.String()) {
+				if strings.Contains(line, want) && strings.Contains(line, "deployment="+d.Slug) {
+					said++
+				}
+			}
+			if said != 1 {
 				t.Errorf("the log is to say %q once:\n%s", want, log)
 			}
 		})
@@ -61,65 +64,50 @@ func TestABuiltInRunnerNeedsASandbox(t *testing.T) {
 
 // TestADeploymentWithoutARunnerHoldsUpNoOther, and has one once what was in its way is gone.
 func TestADeploymentWithoutARunnerHoldsUpNoOther(t *testing.T) {
-	s, a, log := ownRunnersOf(t, "none")
-	inTheWay := filepath.Join(s.storage.Data, "runner", "1", "id")
+	o, log := ownRunnersOf(t, "none")
+	one := storetest.Deployment(t, o.store)
+	two, err := o.store.CreateDeployment(t.Context(), "two", "Two", storetest.Actor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inTheWay := filepath.Join(ownRunnerDir(o.storage, one.ID), ownIDFile)
 	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	told := map[int64]string{}
-	deployments := []redoubt.Deployment{{ID: 1, Slug: "one"}, {ID: 2, Slug: "two"}}
-	begin := func() (slugs string) {
-		for _, r := range s.beginOwnRunners(t.Context(), a, deployments, http.DefaultTransport, told) {
-			slugs += r.deployment.Slug + " "
-		}
-		return slugs
-	}
-	if got := begin(); got != "two " {
-		t.Errorf("begun are %q\n%s", got, log)
+	if o.look(t.Context()); o.of[one.ID] != nil || o.of[two.ID] == nil {
+		t.Errorf("begun are %v\n%s", o.of, log)
 	}
 	if err := os.Remove(inTheWay); err != nil {
 		t.Fatal(err)
 	}
-	if got := begin(); got != "one " {
-		t.Errorf("begun are then %q\n%s", got, log)
+	if o.look(t.Context()); o.of[one.ID] == nil {
+		t.Errorf("begun are then %v\n%s", o.of, log)
 	}
-	if got := begin(); got != "" {
-		t.Errorf("begun again are %q", got)
+	for _, d := range []redoubt.Deployment{one, two} { // people see that they are there
+		err := o.store.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Runners(ctx)
+			if len(list) != 1 || !list[0].Present(storetest.Epoch) {
+				t.Errorf("%s has the runners %+v", d.Slug, list)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
 // TestTheBuiltInRunnerOfADeletedDeploymentEnds, and nothing of it stays: neither in memory nor
 // its repositories, also where it was deleted while no server ran.
 func TestTheBuiltInRunnerOfADeletedDeploymentEnds(t *testing.T) {
-	s, a, log := ownRunnersOf(t, "none")
-	a.clock, s.store = time.Now, storetest.New(t, "sqlite")
-	var err error
-	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	defer s.listener.Close()
-	stays := storetest.Deployment(t, s.store)
-	goes, err := s.store.CreateDeployment(t.Context(), "goes", "Goes", storetest.Actor)
+	o, log := ownRunnersOf(t, "none")
+	stays := storetest.Deployment(t, o.store)
+	goes, err := o.store.CreateDeployment(t.Context(), "goes", "Goes", storetest.Actor)
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, running := map[int64]string{}, map[int64]*ownRunner{}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	look := func() {
-		t.Helper()
-		list, err := s.store.Deployments(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.forgetOwnRunners(list, told, running)
-		for _, r := range s.beginOwnRunners(ctx, a, list, http.DefaultTransport, told) {
-			r.places, running[r.deployment.ID] = newRunPlaces(1), r
-			go r.keepRunning(ctx)
-		}
-	}
 	folder := func(id int64, parts ...string) string {
-		return filepath.Join(append([]string{ownRunnerDir(s.storage, id)}, parts...)...)
+		return filepath.Join(append([]string{ownRunnerDir(o.storage, id)}, parts...)...)
 	}
 	keep := func(id int64, with string) {
 		t.Helper()
@@ -135,25 +123,26 @@ func TestTheBuiltInRunnerOfADeletedDeploymentEnds(t *testing.T) {
 	const before, others = 900_001, 900_002
 	keep(before, ownIDFile)
 	keep(others, "lock") // a redoubt runner that stands there
-	look()
+	o.look(t.Context())
 	keep(stays.ID, "cache/x.git/HEAD")
 	keep(goes.ID, "cache/x.git/HEAD")
-	ended := running[goes.ID].ended
-	if err := s.store.DeleteDeployment(t.Context(), goes.ID, storetest.Actor); err != nil {
+	if err := o.store.DeleteDeployment(t.Context(), goes.ID, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
-	<-ended
-	look()
+	o.of[goes.ID].busy.Lock()
+	if o.look(t.Context()); o.of[goes.ID] == nil {
+		t.Error("one that has a run is ended")
+	}
+	o.of[goes.ID].busy.Unlock()
+	o.look(t.Context())
 	for id, want := range map[int64]bool{stays.ID: true, goes.ID: false, before: false, others: true} {
 		if _, err := os.Stat(folder(id, "cache/x.git")); (err == nil) != want {
 			t.Errorf("the repositories of %d: %v\n%s", id, err, log)
 		}
 	}
-	if _, known := told[goes.ID]; known || running[goes.ID] != nil || running[stays.ID] == nil {
-		t.Errorf("runners are %v, told is %v", running, told)
+	if o.of[goes.ID] != nil || o.of[stays.ID] == nil {
+		t.Errorf("runners are %v", o.of)
 	}
-	stop()
-	<-running[stays.ID].ended
 }
 
 // TestARunnerThatGetsAnotherTokenKeepsItsRepositories: it is stopped, and started again in its folder

@@ -27,11 +27,11 @@ import (
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/index"
-	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/mcp"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/oauth"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
@@ -41,24 +41,17 @@ import (
 // service is a server about to run: what serve and demo share.
 type service struct {
 	advisories *advisory.Library
-	followed   [2]int64 // versions of advisories and scores that all deployments have come to
-	believed   int      // how often that was believed since it was asked
 	storage    config.Storage
 	config     config.Server
 	store      *store.Store
 	index      *index.Index
 	server     *server.Server
 	scanner    *agent.Agent
-	jobs       *job.Runner
+	queue      *queue.Queue
+	runners    *ownRunners // nil where the server makes no managed runs itself
 	sessions   *auth.Sessions
-	tickets    *job.Runner
-	tells      *job.Runner
-	hears      *job.Runner // so that what hosts tell waits for nothing that they are told
 	keeper     *hosts.Keeper
 	notifier   *notify.Notifier
-	matches    *job.Runner // so that who is to be told waits for nobody who is told
-	delivers   *job.Runner
-	scans      *job.Runner // on their own, so that no export keeps a build waiting
 	listener   net.Listener
 	metrics    net.Listener // nil without an address of its own
 	pair       *certificate // nil without TLS
@@ -101,7 +94,6 @@ func (s *service) wire(a *app) error {
 	if err != nil {
 		return err
 	}
-	s.jobs = job.New(s.store, map[string]job.Work{server.SBOMJob: s.exportSBOM(a)}, job.Options{Clock: a.clock, Logger: a.log})
 	ring, err := a.keys(s.storage, s.store)
 	if err != nil {
 		return err
@@ -112,10 +104,6 @@ func (s *service) wire(a *app) error {
 		return err
 	}
 	s.keeper.HookURL = s.config.PublicURL
-	s.hears = job.New(s.store, map[string]job.Work{store.HearJob: s.keeper.Hear}, job.Options{Workers: hostWorkers, Clock: a.clock, Logger: a.log})
-	s.keeper.Heard = s.hears.Wake
-	s.tells = job.New(s.store, map[string]job.Work{store.TellJob: s.keeper.Tell}, job.Options{Workers: hostWorkers, Clock: a.clock, Logger: a.log})
-	s.tickets = job.New(s.store, map[string]job.Work{store.TicketJob: s.keeper.CreateTicket}, job.Options{Workers: hostWorkers, Attempts: hosts.TicketAttempts, Abandoned: s.keeper.TicketAbandoned, Clock: a.clock, Logger: a.log})
 	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
 	s.openIndex(a)
@@ -136,7 +124,7 @@ func (s *service) wire(a *app) error {
 	}
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: version,
-		SignIn: signIn, CodeHosts: s.keeper, Notifier: s.notifier, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake, SigningKeys: signing,
+		SignIn: signIn, CodeHosts: s.keeper, Notifier: s.notifier, CreatesTickets: true, SigningKeys: signing,
 		Uploads: func() web.Uploads { return s.server },
 	})
 	if err != nil {
@@ -149,10 +137,17 @@ func (s *service) wire(a *app) error {
 	s.server, err = server.New(server.Config{
 		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings, Connections: s.keeper, Notifier: s.notifier, ReadQuery: web.FindingQuery,
-		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake,
+		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, CreatesTickets: true,
 		PublicURL: s.config.PublicURL, Listening: s.baseURL(), Names: s.hostNames(), TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})
+	if s.config.Runner {
+		s.runners = newOwnRunners(s, a)
+	}
+	if err == nil {
+		s.queue = queue.New(s.store, s.kinds(a), queue.Options{Clock: a.clock, Logger: a.log})
+		s.store.OnQueued(s.queue.Wake)
+	}
 	return err
 }
 
@@ -168,19 +163,10 @@ func (s *service) openIndex(a *app) {
 	s.store.OnCommit(s.index.Committed)
 }
 
-// hostWorkers are how many speak with code hosts at once, of those that tell, of those
-// that hear and of those that make tickets: enough that some slow hosts leave others their turn.
-const hostWorkers = 8
-
-// notifications makes what tells people, and the runners of its work.
+// notifications makes what delivers messages to people.
 func (s *service) notifications(a *app, ring keyring.Ring) (err error) {
-	if s.notifier, err = a.notifier(s.config.Notifications, ring, s.store, s.index, s.baseURL); err != nil {
-		return err
-	}
-	s.matches = job.New(s.store, map[string]job.Work{store.NotifyJob: s.notifier.Match}, job.Options{Workers: 1, Attempts: notify.MatchAttempts, Clock: a.clock, Logger: a.log})
-	s.delivers = job.New(s.store, map[string]job.Work{store.DeliverJob: s.notifier.Deliver}, job.Options{Attempts: notify.MatchAttempts, Clock: a.clock, Logger: a.log})
-	s.notifier.Queued = s.delivers.Wake
-	return nil
+	s.notifier, err = a.notifier(s.config.Notifications, ring, s.store, s.index, s.baseURL)
+	return err
 }
 
 // rotated says in the log that the key file changed while the server ran.
@@ -221,21 +207,13 @@ func (s *service) signIn(a *app, proxies []netip.Prefix, sealer cipher.AEAD) (*w
 	return in, nil
 }
 
-// scanners makes what answers scanners, and the runner that applies their scans.
+// scanners makes what answers scanners.
 func (s *service) scanners(a *app, secret []byte) *agent.Agent {
-	scanners := agent.New(agent.Config{
+	return agent.New(agent.Config{
 		Store: s.store, Logger: a.log, Clock: a.clock, SecretKey: secret, MaxUpload: s.config.MaxUpload, Advisories: s.advisories,
-		EncodeOutcome: server.ScanAnswer, Wait: s.config.ScanWait, Queued: func() { s.scans.Wake() },
+		EncodeOutcome: server.ScanAnswer, Wait: s.config.ScanWait,
 	})
-	s.scans = job.New(s.store, map[string]job.Work{agent.ScanJob: scanners.Apply}, job.Options{
-		Clock: a.clock, Logger: a.log, Attempts: agent.Attempts, Lease: scanLease, Abandoned: scanners.Abandoned,
-	})
-	return scanners
 }
-
-// scanLease is how long a scan waits for a process that died while it applied
-// it: not long, for a build waits with it.
-const scanLease = 15 * time.Second
 
 // baseURL is how others reach the server.
 func (s *service) baseURL() string {
@@ -304,28 +282,18 @@ func (s *service) run(a *app, ready func() error) error {
 // begin starts what goes on beside the requests: what is begun anew by the next
 // process, until a stop is asked for, and what requests need, until work ends.
 func (s *service) begin(ctx, work context.Context, a *app, background *sync.WaitGroup) {
-	background.Go(func() { s.jobs.Run(ctx) })
-	background.Go(func() { s.tells.Run(ctx) })
-	background.Go(func() { s.matches.Run(ctx) })
-	background.Go(func() {
-		s.delivers.Run(ctx)
-		s.notifier.Close()
-	})
-	background.Go(func() { s.tickets.Run(ctx) })
-	background.Go(func() { s.hears.Run(ctx) })
-	background.Go(func() { s.keeper.Background(ctx) })
-	background.Go(func() { s.followAdvisories(ctx) })
-	if s.config.AdvisoriesEvery > 0 {
-		background.Go(func() { s.updateAdvisories(ctx, a) })
+	background.Go(func() { s.queue.Run(ctx, work) })
+	if s.config.DatabaseListen {
+		background.Go(func() { s.store.Listen(work) })
 	}
 	background.Go(func() { s.housekeeping(ctx, a.clock) })
 	background.Go(func() { s.index.Run(work) })
-	background.Go(func() { s.scans.Run(work) })
 	background.Go(func() { s.scanner.Background(work) })
 	background.Go(func() { s.server.Background(work) })
 	background.Go(func() { s.recordSessionUse(work) })
-	background.Go(func() { s.watchSchema(work) })
-	s.beginRuns(ctx, a, background)
+	if s.runners != nil {
+		background.Go(func() { s.runners.run(ctx, work) })
+	}
 	hangups := hangups()
 	background.Go(func() { s.heedHangups(work, hangups) })
 }

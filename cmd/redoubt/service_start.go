@@ -111,27 +111,3 @@ func (s *service) heedHangups(ctx context.Context, hangups chan os.Signal) {
 		s.pair.reload()
 	}
 }
-
-// schemaEvery is how often a server looks whether a newer one has migrated the database.
-const schemaEvery = time.Second
-
-// watchSchema has the server answer nothing any more, but that it is to be replaced, once a
-// newer one has migrated the database. It looks until the context ends.
-func (s *service) watchSchema(ctx context.Context) {
-	tick := time.NewTicker(schemaEvery)
-	defer tick.Stop()
-	said := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		err := s.store.CheckSchema(ctx)
-		replaced := errors.Is(err, redoubt.ErrReplaced)
-		if replaced && !said {
-			s.log.Error("requests are refused from now on: replace this server", "cause", err)
-		}
-		said = replaced
-	}
-}

@@ -51,8 +51,6 @@ type Config struct {
 	// CloneSource tells where a project's repository is, for the runner that it is given
 	// to; redoubt.ErrNotFound where nobody knows. Nil knows of none.
 	CloneSource func(context.Context, *store.Tx, redoubt.Project) (redoubt.CloneSource, error)
-	// Queued is told that there is a scan to apply. It may be nil.
-	Queued func()
 }
 
 // Agent answers scanners.

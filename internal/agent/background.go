@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/conceal"
-	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -58,9 +58,6 @@ func (a *Agent) queue(ctx context.Context, caller auth.Caller, id int64, done *r
 		queued = true
 		return tx.QueueAgentScan(ctx, known.UniqueID, kept, redoubt.Job{Kind: ScanJob, Token: jobToken(known.UniqueID), Input: input})
 	})
-	if err == nil && a.Queued != nil {
-		a.Queued()
-	}
 	return uniqueID, answer, queued, err
 }
 
@@ -107,23 +104,23 @@ func (a *Agent) appliedAnswer(ctx context.Context, deployment int64, uniqueID st
 	return answer, err
 }
 
-// Apply is the job.Work that applies a scan: once, however often it is tried
+// Apply is the queue.Work that applies a scan: once, however often it is tried
 // and whoever else tries.
 func (a *Agent) Apply(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
 	var in scanJob
 	if err := json.Unmarshal(j.Input, &in); err != nil {
-		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
+		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
 	}
 	defer a.applied.notifyAll()
 	err = a.apply(ctx, j.DeploymentID, in)
 	if reason := permanentReason(err, j.Attempt); reason != "" && ctx.Err() == nil {
 		a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID, "unique_id", in.UniqueID, "error", err)
-		return nil, "", errors.Join(a.giveUp(ctx, j.DeploymentID, in, reason), job.PermanentError{Reason: reason})
+		return nil, "", errors.Join(a.giveUp(ctx, j.DeploymentID, in, reason), queue.PermanentError{Reason: reason})
 	}
 	return nil, "", err
 }
 
-// Abandoned is that of job.Options: it ends a scan whose last attempt to be
+// Abandoned is that of queue.Kind: it ends a scan whose last attempt to be
 // applied was cut off, so that its scanner is told, and people see it as failed.
 func (a *Agent) Abandoned(ctx context.Context, j redoubt.Job, reason string) error {
 	var in scanJob
@@ -145,7 +142,7 @@ func permanentReason(err error, attempt int) string {
 		return invalid.Error()
 	case errors.Is(err, redoubt.ErrNotFound):
 		return "the scan, its project or its deployment was deleted meanwhile"
-	case job.Outage(err): // the next try has the same number
+	case queue.Outage(err): // the next try has the same number
 	case attempt >= Attempts:
 		return fmt.Sprintf("it failed %d times, and the server's log has the cause", attempt)
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/agent"
-	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // results begins the recorded full run and hands its results in.
@@ -28,7 +29,7 @@ func (w *world) results() (path string) {
 // claim takes the scan's job as a worker does that then dies.
 func (w *world) claim() redoubt.Job {
 	w.Helper()
-	j, err := w.store.ClaimJob(w.Context(), []string{agent.ScanJob}, time.Minute, redoubt.JobOutage{})
+	j, err := storetest.Claim(w.Context(), w.store, time.Minute, agent.ScanJob)
 	if err != nil || j == nil {
 		w.Fatalf("no job is due: %v, %v", j, err)
 	}
@@ -50,7 +51,7 @@ func TestScanThatTakesLongIsFinishedInTheBackground(t *testing.T) {
 		w.same("the scan meanwhile", "SCAN_STATUS_RUNNING", w.scans()[0].Status)
 
 		dead := w.claim()
-		if j, err := w.store.ClaimJob(w.Context(), []string{agent.ScanJob}, time.Minute, redoubt.JobOutage{}); j != nil || err != nil {
+		if j, err := storetest.Claim(w.Context(), w.store, time.Minute, agent.ScanJob); j != nil || err != nil {
 			w.Errorf("two completions made a second job, %v, %v", j, err)
 		}
 		w.clock.Advance(2 * time.Minute)
@@ -134,17 +135,20 @@ func TestNoWaitIsNoWait(t *testing.T) {
 	path := w.results()
 	w.agent.Wait = 0
 	var once sync.Once
-	w.agent.Queued = func() {
+	applied := make(chan error, 1)
+	w.store.OnQueued(func() {
 		once.Do(func() {
-			_, _, err := w.agent.Apply(w.Context(), w.claim())
-			if err != nil {
-				w.Error(err)
-			}
+			go func() {
+				_, _, err := w.agent.Apply(w.Context(), w.claim())
+				applied <- err
+			}()
 		})
+	})
+	w.same("the answer", `{"success":false}`, w.ok("POST", path+"complete", w.recorded("full/4-complete.json")))
+	if err := <-applied; err != nil {
+		t.Error(err)
 	}
-	for _, want := range []string{`{"success":false}`, `{"success":true}`} {
-		w.same("the answer", want, w.ok("POST", path+"complete", w.recorded("full/4-complete.json")))
-	}
+	w.same("the answer then", `{"success":true}`, w.ok("POST", path+"complete", w.recorded("full/4-complete.json")))
 }
 
 // TestResultsThatCannotBeStored end the scan with their cause, and the scanner
@@ -165,12 +169,12 @@ func (w *world) cannotBeStored(kept string) {
 		return tx.KeepAgentReport(ctx, "307e5059-799d-47ee-9776-4d7e93de5352", []byte(kept))
 	})
 	j := w.claim()
-	if _, _, err := w.agent.Apply(w.Context(), j); err == nil || errors.As(err, new(job.PermanentError)) {
+	if _, _, err := w.agent.Apply(w.Context(), j); err == nil || errors.As(err, new(queue.PermanentError)) {
 		w.Errorf("the first attempt: %v, want another one", err)
 	}
 	j.Attempt = agent.Attempts
 	_, _, err := w.agent.Apply(w.Context(), j)
-	var permanent job.PermanentError
+	var permanent queue.PermanentError
 	if !errors.As(err, &permanent) {
 		w.Fatalf("the last attempt: %v", err)
 	}
@@ -213,7 +217,7 @@ func TestScanThatKillsItsServer(t *testing.T) {
 			w.Errorf("it was applied after all: %v", list)
 		}
 		w.clock.Advance(time.Hour)
-		if j, err := w.store.ClaimJob(w.Context(), []string{agent.ScanJob}, time.Minute, redoubt.JobOutage{}); j != nil || err != nil {
+		if j, err := storetest.Claim(w.Context(), w.store, time.Minute, agent.ScanJob); j != nil || err != nil {
 			w.Errorf("the job is due again: %v, %v", j, err)
 		}
 	})

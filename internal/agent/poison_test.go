@@ -12,29 +12,28 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/agent"
-	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // farWorker is a second server that applies scans, whose database is behind a proxy.
-func (w *world) farWorker() (*storetest.Proxy, *job.Runner) {
+func (w *world) farWorker() (*storetest.Proxy, *queue.Queue) {
 	w.Helper()
 	proxy, config := storetest.Through(w.T, w.config)
 	far := storetest.Open(w.T, config)
 	logger := slog.New(slog.DiscardHandler)
 	a := agent.New(agent.Config{Store: far, Logger: logger, Clock: w.clock.Now, SecretKey: []byte("0123456789abcdef0123456789abcdef"), EncodeOutcome: server.ScanAnswer})
-	return proxy, job.New(far, map[string]job.Work{agent.ScanJob: a.Apply}, job.Options{
-		Workers: 1, Poll: 10 * time.Millisecond, Outages: 3, Attempts: agent.Attempts, Clock: w.clock.Now, Logger: logger, Abandoned: a.Abandoned,
-	})
+	return proxy, queue.New(far, map[string]queue.Kind{agent.ScanJob: {Work: a.Apply, Most: 1, Attempts: agent.Attempts, Abandoned: a.Abandoned}},
+		queue.Options{Poll: 10 * time.Millisecond, Clock: w.clock.Now, Logger: logger})
 }
 
 // works has a worker do what is due, with time flying in between, until something is so.
-func (w *world) works(r *job.Runner, until func() bool) {
+func (w *world) works(r *queue.Queue, until func() bool) {
 	w.Helper()
 	ctx, stop := context.WithTimeout(w.Context(), time.Minute)
 	var all sync.WaitGroup
-	all.Go(func() { r.Run(ctx) })
+	all.Go(func() { r.Run(ctx, ctx) })
 	for !until() && ctx.Err() == nil {
 		w.clock.Advance(10 * time.Second)
 		time.Sleep(10 * time.Millisecond)
@@ -63,10 +62,10 @@ func TestAScanThatBreaksTheConnectionEnds(t *testing.T) {
 		status, text = w.send("POST", path+"complete", w.token, completion)
 		return status != http.StatusOK
 	})
-	if scan := w.scans()[0]; scan.Status != "SCAN_STATUS_ERROR" || proxy.Breaks() != 3+agent.Attempts {
+	if scan := w.scans()[0]; scan.Status != "SCAN_STATUS_ERROR" || proxy.Breaks() != agent.Attempts {
 		t.Errorf("the connection broke %d times, and the scan is %s", proxy.Breaks(), scan.Status)
 	}
-	if status != http.StatusConflict || !strings.Contains(text, "the last 8 times") {
+	if status != http.StatusConflict || !strings.Contains(text, "5 times") {
 		t.Errorf("the scanner is told %d %s", status, text)
 	}
 
@@ -116,13 +115,13 @@ func TestAScanThatPostgreSQLCancelsEnds(t *testing.T) {
 		return status != http.StatusOK
 	})
 	var tries int
-	if err := db.QueryRowContext(t.Context(), `SELECT last_value FROM tries`).Scan(&tries); err != nil || tries != 3+agent.Attempts {
+	if err := db.QueryRowContext(t.Context(), `SELECT last_value FROM tries`).Scan(&tries); err != nil || tries != agent.Attempts {
 		t.Errorf("it was tried %d times: %v", tries, err)
 	}
 	if scan := w.scans()[0]; scan.Status != "SCAN_STATUS_ERROR" {
 		t.Errorf("the scan is %s", scan.Status)
 	}
-	if status != http.StatusConflict || !strings.Contains(text, "the last 8 times") {
+	if status != http.StatusConflict || !strings.Contains(text, "5 times") {
 		t.Errorf("the scanner is told %d %s", status, text)
 	}
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
-	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
@@ -46,7 +46,7 @@ type world struct {
 	web        *httptest.Server
 	metrics    http.Handler
 	agent      *agent.Agent
-	work       *job.Runner
+	work       *queue.Queue
 	stop       func() // the runner
 	token      string
 	userAgent  string
@@ -62,10 +62,11 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 	logger := slog.New(slog.NewJSONHandler(&w.log, nil))
 	key := []byte("0123456789abcdef0123456789abcdef")
 	w.agent = agent.New(agent.Config{
-		Store: w.store, Logger: logger, Clock: w.clock.Now, SecretKey: key, MaxUpload: 1 << 20, Wait: time.Minute, Queued: func() { w.work.Wake() },
+		Store: w.store, Logger: logger, Clock: w.clock.Now, SecretKey: key, MaxUpload: 1 << 20, Wait: time.Minute,
 		EncodeOutcome: server.ScanAnswer,
 	})
-	w.work = job.New(w.store, map[string]job.Work{agent.ScanJob: w.agent.Apply}, job.Options{Clock: w.clock.Now, Attempts: agent.Attempts, Logger: logger, Abandoned: w.agent.Abandoned})
+	w.work = queue.New(w.store, map[string]queue.Kind{agent.ScanJob: {Work: w.agent.Apply, Attempts: agent.Attempts, Abandoned: w.agent.Abandoned}}, queue.Options{Clock: w.clock.Now, Logger: logger})
+	w.store.OnQueued(w.work.Wake)
 	w.run()
 	a := w.agent
 	c := server.Config{
@@ -92,7 +93,7 @@ func (w *world) run() {
 	go func() {
 		var all sync.WaitGroup
 		all.Go(func() { w.agent.Background(ctx) })
-		w.work.Run(ctx)
+		w.work.Run(ctx, ctx)
 		all.Wait()
 		close(ended)
 	}()

@@ -21,7 +21,7 @@ import (
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/index"
-	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
@@ -87,10 +87,10 @@ func (s *site) open(t testing.TB, limits ...server.Limits) {
 	s.store = storetest.Open(t, s.config)
 	s.log = &logBuffer{}
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
-	jobs := job.New(s.store, map[string]job.Work{server.SBOMJob: s.exportSBOM}, job.Options{Clock: s.clock.Now, Logger: log, Poll: 20 * time.Millisecond})
+	jobs := queue.New(s.store, map[string]queue.Kind{server.SBOMJob: {Work: s.exportSBOM}}, queue.Options{Clock: s.clock.Now, Logger: log, Poll: 20 * time.Millisecond})
 	c := server.Config{
 		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 64 << 20, Clock: s.clock.Now, Logger: log}),
-		Clock: s.clock.Now, Logger: log, Version: "test", SigningKeys: edge.OneKey(signingKey), SecretKey: secretKey, JobAdded: jobs.Wake,
+		Clock: s.clock.Now, Logger: log, Version: "test", SigningKeys: edge.OneKey(signingKey), SecretKey: secretKey,
 		Advisories: advisory.NewLibrary(orders), Connections: codeHosts(t, s, log), Notifier: notifier(t, s), ReadQuery: web.FindingQuery,
 	}
 	if len(limits) > 0 {
@@ -105,7 +105,7 @@ func (s *site) open(t testing.TB, limits ...server.Limits) {
 	s.url, s.client = h.URL, &http.Client{Transport: judge{h.Client().Transport}}
 	ctx, stop := context.WithCancel(context.Background())
 	var background sync.WaitGroup
-	background.Go(func() { jobs.Run(ctx) })
+	background.Go(func() { jobs.Run(ctx, ctx) })
 	background.Go(func() { srv.Background(ctx) })
 	t.Cleanup(func() {
 		h.Close()
@@ -118,7 +118,7 @@ func (s *site) open(t testing.TB, limits ...server.Limits) {
 func (s *site) exportSBOM(ctx context.Context, j redoubt.Job) (result []byte, mediaType string, err error) {
 	var request redoubt.SBOMRequest
 	if err := json.Unmarshal(j.Input, &request); err != nil {
-		return nil, "", job.PermanentError{Reason: err.Error()}
+		return nil, "", queue.PermanentError{Reason: err.Error()}
 	}
 	err = s.store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
 		result, mediaType, err = sbom.Export(ctx, tx, request, sbom.Options{Created: s.clock.Now(), Tool: "test"})

@@ -99,6 +99,9 @@ func (k *Keeper) AskAgain(ctx context.Context, deploymentID, id int64) (keep Kee
 		return nil, asked, ctx.Err()
 	}
 	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+		if asksToWait(asked) { // which is no trouble of the connection
+			return tx.Connection(ctx, id)
+		}
 		problem := ""
 		if asked != nil {
 			problem = asked.Error()

@@ -2,10 +2,12 @@ package hosts
 
 import (
 	"context"
-	"sync"
+	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -23,92 +25,53 @@ var following = redoubt.Actor{Kind: "system", Name: "connections"}
 // and tickets. One that takes all its time leaves the others theirs.
 const followFor = 4 * time.Minute
 
-// Background follows what hosts have until the context ends: new repositories, renamed
-// and archived ones, and change requests. Each host of each deployment is asked by itself, so
-// that one that answers slowly holds up no other.
-func (k *Keeper) Background(ctx context.Context) {
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	var asking sync.WaitGroup
-	defer asking.Wait()
-	var rounds rounds
-	for {
-		all := k.byHost(store.Long(ctx)) // people go first
-		k.forget(all)
-		for of, list := range all {
-			if rounds.begin(of) {
-				asking.Go(func() {
-					defer rounds.end(of)
-					for _, f := range list {
-						rounds.enter(of) // for one connection, as others wait for the place
-						k.follow(store.Long(ctx), f)
-						rounds.leave(of)
-					}
-				})
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
 // forgetAfter is for how long something is remembered of a connection by which nothing is
 // asked: longer than it takes until one that is there is asked again.
 const forgetAfter = 2 * checkEvery
 
-// forget drops what is in memory of connections that are gone, of deployments that were deleted
-// among them.
-func (k *Keeper) forget(there map[askedHost][]followed) {
-	now := k.Clock()
-	k.Hosts.Forget(now.Add(-forgetAfter))
-	hosts := map[string]bool{}
-	for of := range there {
-		hosts[of.host] = true
+// Follow is the queue.Work that asks a host what is new to one connection: new repositories,
+// renamed and archived ones, and change requests (store.FollowJob). It queues the next round.
+func (k *Keeper) Follow(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+	var in store.Following
+	if err := json.Unmarshal(j.Input, &in); err != nil {
+		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
 	}
-	k.turns.forget(hosts, now)
+	c, d, err := redoubt.Connection{}, redoubt.Deployment{}, error(nil)
+	err = k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
+		d = tx.Deployment()
+		c, err = tx.Connection(ctx, in.ConnectionID)
+		return err
+	})
+	if errors.Is(err, redoubt.ErrNotFound) { // it was removed
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	k.Hosts.Forget(k.Clock().Add(-forgetAfter))
+	if k.follow(store.Long(ctx), d, c); ctx.Err() != nil { // people go first
+		return nil, "", ctx.Err()
+	}
+	return nil, "", k.Store.Update(ctx, d.ID, following, func(ctx context.Context, tx *store.Tx) error {
+		return tx.QueueFollowing(ctx, c, tx.Now().Add(pollEvery))
+	})
 }
 
-// followed is a connection of a deployment.
-type followed struct {
-	deployment redoubt.Deployment
-	connection redoubt.Connection
-}
-
-// byHost lists all connections by whose they are and where they ask.
-func (k *Keeper) byHost(ctx context.Context) map[askedHost][]followed {
-	out := map[askedHost][]followed{}
-	all, err := k.Store.Deployments(ctx)
-	if err != nil && ctx.Err() == nil {
-		k.Logger.ErrorContext(ctx, "cannot follow code hosts", "error", err)
-	}
-	for _, d := range all {
-		var list []redoubt.Connection
-		err := k.Store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-			list, err = tx.Connections(ctx)
-			return err
-		})
+// EnsureFollowed queues a round for each connection of a deployment that has none.
+func (k *Keeper) EnsureFollowed(ctx context.Context, deploymentID int64) error {
+	return k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Connections(ctx)
 		for _, c := range list {
-			of := askedHost{d.ID, hostOf(c)}
-			out[of] = append(out[of], followed{d, c})
+			if err == nil {
+				err = tx.EnsureFollowing(ctx, c)
+			}
 		}
-		if err != nil && ctx.Err() == nil {
-			k.Logger.ErrorContext(ctx, "cannot follow code hosts", "deployment", d.Slug, "error", err)
-		}
-	}
-	return out
+		return err
+	})
 }
 
-// follow asks for each thing in a time of its own, by the connection as it is by now. What
-// fails is tried again next time.
-func (k *Keeper) follow(ctx context.Context, f followed) {
-	d := f.deployment
-	c, err := k.connection(ctx, d.ID, f.connection.ID)
-	if err != nil { // it was removed, or the database says so to whoever asks next
-		return
-	}
+// follow asks for each thing in a time of its own. What fails is tried again next time.
+func (k *Keeper) follow(ctx context.Context, d redoubt.Deployment, c redoubt.Connection) {
 	within := func(what string, ask func(context.Context) error) bool {
 		ctx, cancel := context.WithTimeout(ctx, followFor)
 		defer cancel()

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
-	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -88,8 +88,7 @@ func (k *Keeper) hear(w http.ResponseWriter, r *http.Request) error {
 // under no signature, so what was told is known by its text.
 func (k *Keeper) take(ctx context.Context, deploymentID int64, c redoubt.Connection, e scm.Event, body []byte) error {
 	sum := sha256.Sum256(append([]byte(e.Name+"\n"), body...))
-	queued := false
-	err := k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+	return k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		d, err := tx.AddDelivery(ctx, store.Delivery{
 			ConnectionID: c.ID, Delivery: hex.EncodeToString(sum[:]), Event: e.Name, Repository: e.Repository,
 			Tells: e.Kind == scm.EventPush || e.Kind == scm.EventChange, HeadCommit: e.Commit,
@@ -104,8 +103,7 @@ func (k *Keeper) take(ctx context.Context, deploymentID int64, c redoubt.Connect
 		if err != nil {
 			return err
 		}
-		queued = true
-		before, err := tx.QueueHearing(ctx, d.ID, c.ID, subjectOf(e), input)
+		before, err := tx.QueueHearing(ctx, c, subjectOf(e), input)
 		if err != nil || before == nil {
 			return err
 		}
@@ -115,10 +113,6 @@ func (k *Keeper) take(ctx context.Context, deploymentID int64, c redoubt.Connect
 		}
 		return tx.FinishDelivery(ctx, instead.Delivery, "a newer one came before it was worked off")
 	})
-	if err == nil && queued && k.Heard != nil {
-		k.Heard()
-	}
-	return err
 }
 
 // nothingIn says why nothing is to be done about an event, before a job is made of it; empty
@@ -159,27 +153,22 @@ func subjectOf(e scm.Event) string {
 	return fmt.Sprintf("%d %s %d %s", e.Kind, e.Repository, e.Number, e.Branch)
 }
 
-// Hear is the job.Work that works a webhook off (store.HearJob).
+// Hear is the queue.Work that works a webhook off (store.HearJob).
 func (k *Keeper) Hear(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
 	var in heard
 	if err := json.Unmarshal(j.Input, &in); err != nil {
-		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
+		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
 	}
 	c, err := k.connection(ctx, j.DeploymentID, in.Connection)
 	if errors.Is(err, redoubt.ErrNotFound) {
-		return nil, "", job.PermanentError{Reason: "the connection is gone"}
+		return nil, "", queue.PermanentError{Reason: "the connection is gone"}
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	outcome := ""
-	act := func() (err error) {
-		ctx, cancel := context.WithTimeout(ctx, tellFor)
-		defer cancel()
-		outcome, err = k.act(ctx, j.DeploymentID, c, in)
-		return err
-	}
-	err = k.turns.take(j.DeploymentID, c, k.Clock(), act)
+	asking, cancel := context.WithTimeout(ctx, tellFor)
+	defer cancel()
+	outcome, err := k.act(asking, j.DeploymentID, c, in)
 	if errors.Is(err, redoubt.ErrNotFound) || refused(err) {
 		outcome, err = err.Error(), nil
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -27,7 +27,7 @@ func (w *world) send(deployment, connection int64, secret, event, body string) e
 		return err
 	}
 	for {
-		j, err := w.s.ClaimJob(w.t.Context(), []string{store.HearJob}, time.Minute, redoubt.JobOutage{})
+		j, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.HearJob)
 		w.must(err)
 		if j == nil {
 			return nil
@@ -168,7 +168,7 @@ func TestAFloodOfWebhooksIsOneJob(t *testing.T) {
 		})
 		w.must(err)
 		same(t, "jobs of 100 webhooks about two change requests, and ten pushes to one branch", w.hearings(), 3)
-		claimed, err := s.ClaimJob(t.Context(), []string{store.HearJob}, time.Minute, redoubt.JobOutage{})
+		claimed, err := storetest.Claim(t.Context(), s, time.Minute, store.HearJob)
 		w.must(err)
 		_, err = w.flood(c, secret, 5, "pull_request", func(i int) string { return fmt.Sprintf(`{"n":%d,"number":3,"repository":{"id":1}}`, 1000+i) })
 		w.must(err)
@@ -197,7 +197,7 @@ func TestWebhooksThatWaitAreBounded(t *testing.T) {
 		w.must(err)
 		w.update(func(ctx context.Context, tx *store.Tx) error { // as of so many branches before
 			for i := range 1999 {
-				if _, err := tx.QueueHearing(ctx, int64(1_000_000+i), c.ID, fmt.Sprint("branch ", i), []byte(`{}`)); err != nil {
+				if _, err := tx.QueueHearing(ctx, c, fmt.Sprint("branch ", i), []byte(`{}`)); err != nil {
 					return err
 				}
 			}
@@ -230,12 +230,12 @@ func TestANewerWebhookIsAskedForAtOnce(t *testing.T) {
 			w := newWorld(t, storetest.Open(t, storetest.Database(t, engine, clock)))
 			queue := func() {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
-					_, err := tx.QueueHearing(ctx, 1, 7, "change 3", []byte(`{}`))
+					_, err := tx.QueueHearing(ctx, redoubt.Connection{ID: 7}, "change 3", []byte(`{}`))
 					return err
 				})
 			}
 			claim := func() *redoubt.Job {
-				j, err := w.s.ClaimJob(t.Context(), []string{store.HearJob}, time.Minute, redoubt.JobOutage{})
+				j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.HearJob)
 				w.must(err)
 				return j
 			}
@@ -264,17 +264,14 @@ func TestAPushWaitsForItsHost(t *testing.T) {
 	w.must(err)
 	w.host.heads = map[string]string{"trunk": first}
 	w.host.down = &redoubt.BusyError{Text: "slow down", Wait: time.Hour}
-	if err := w.tell(w.scan(first)); err == nil {
-		t.Fatal("the host is not busy")
-	}
-	w.host.down = nil
 	w.must(w.hand(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
-	j, err := w.s.ClaimJob(t.Context(), []string{store.HearJob}, time.Minute, redoubt.JobOutage{})
+	j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.HearJob)
 	w.must(err)
 	_, _, err = w.keeper.Hear(t.Context(), *j)
-	if wait, is := errors.AsType[job.WaitError](err); !is || wait.Wait != time.Hour {
+	if wait, is := errors.AsType[queue.WaitError](err); !is || wait.Wait != time.Hour {
 		t.Errorf("while the host is to be left alone: %v", err)
 	}
+	w.host.down = nil
 	w.now = w.now.Add(time.Hour)
 	w.host.heads["trunk"] = second
 	_, _, err = w.keeper.Hear(t.Context(), *j)

@@ -49,18 +49,15 @@ type Config struct {
 	// Findings selects the findings of a deployment that replies decide about. Nil: replies
 	// decide nothing.
 	Findings func(ctx context.Context, deploymentID int64) (triage.Selector, error)
-	// Heard is told that there is a webhook to work off. It may be nil.
-	Heard func()
 }
 
 // Keeper keeps the connections of all deployments. It is safe for concurrent use.
 type Keeper struct {
 	Config
-	turns turns
 	seats seats
 }
 
-// New makes a keeper, which asks nobody by itself: run Background beside it.
+// New makes a keeper. Its Follow, Hear, Tell and CreateTicket are work of a queue.
 func New(c Config) *Keeper { return &Keeper{Config: c} }
 
 // host opens the host of a connection.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
-	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -256,8 +256,8 @@ func TestTellingMeetsWhatHostsDo(t *testing.T) {
 		j := w.scan(first)
 		w.host.down = redoubt.ErrUnavailable
 		_, _, err := w.keeper.Tell(t.Context(), j)
-		var permanent job.PermanentError
-		if err == nil || errors.As(err, &permanent) || job.Outage(err) {
+		var permanent queue.PermanentError
+		if err == nil || errors.As(err, &permanent) || queue.Outage(err) {
 			t.Errorf("a host that is down: %v", err)
 		}
 		w.host.down = &scm.HostError{Status: http.StatusForbidden}
@@ -286,7 +286,7 @@ func TestOnlyProjectsOfHostsHaveThemTold(t *testing.T) {
 			}
 			return tx.PutScanGate(ctx, id, nil)
 		})
-		if j, err := s.ClaimJob(t.Context(), []string{store.TellJob}, 0, redoubt.JobOutage{}); j != nil || err != nil {
+		if j, err := storetest.Claim(t.Context(), s, 0, store.TellJob); j != nil || err != nil {
 			t.Errorf("a job: %+v, %v", j, err)
 		}
 	})

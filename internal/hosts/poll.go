@@ -22,9 +22,6 @@ const maxPolled = 300
 // that asks to wait is left alone.
 func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c redoubt.Connection) error {
 	now := k.Clock()
-	if k.turns.rest(c, now) > 0 {
-		return nil
-	}
 	h, err := k.host(deploymentID, c)
 	if err != nil {
 		return err
@@ -54,9 +51,6 @@ func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c redoubt.Connect
 			err = nil
 		}
 		first = cmp.Or(first, replies)
-	}
-	if busy, is := errors.AsType[*redoubt.BusyError](err); is {
-		k.turns.leave(c, now, busy.Wait)
 	}
 	return errors.Join(err, first)
 }

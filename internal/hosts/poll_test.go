@@ -210,14 +210,6 @@ func TestHostsAreSparedPolls(t *testing.T) {
 		asked("an hour not later", "acme/web")
 		w.now = w.now.Add(2 * time.Minute)
 		asked("an hour later", "acme/payments", "acme/web")
-
-		w.host.down = &redoubt.BusyError{Text: "the host asks to wait", Wait: 10 * time.Minute}
-		asked("one that asks to wait", "acme/web")
-		w.host.down = nil
-		w.now = w.now.Add(9 * time.Minute)
-		asked("while it is to be left alone")
-		w.now = w.now.Add(2 * time.Minute)
-		asked("after that", "acme/web")
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -331,7 +331,7 @@ func (k *Keeper) pollReplies(ctx context.Context, deploymentID int64, c redoubt.
 		if asksToWait(wrong) {
 			return replies, wrong
 		}
-		if _, busy := errors.AsType[job.WaitError](wrong); busy { // somebody else is at it: the next round looks again
+		if _, busy := errors.AsType[queue.WaitError](wrong); busy { // somebody else is at it: the next round looks again
 			continue
 		}
 		if wrong != nil {

@@ -61,7 +61,7 @@ func (w *replying) person(ctx context.Context, tx *store.Tx, n scm.Comment, leas
 		if c.Replies != redoubt.RepliesCollaborators {
 			return p, fmt.Errorf("%w. An administrator links it at Settings → Connections → %s", errNotLinked, plain(c.Name, 100)), nil
 		}
-		return person{actor: redoubt.Actor{Kind: "collaborator", ID: fmt.Sprintf("%d:%s", c.ID, n.AuthorID), Name: redoubt.Line(n.Author) + " at " + hostOf(c), Via: via}}, nil, nil
+		return person{actor: redoubt.Actor{Kind: "collaborator", ID: fmt.Sprintf("%d:%s", c.ID, n.AuthorID), Name: redoubt.Line(n.Author) + " at " + store.HostKey(c.BaseURL), Via: via}}, nil, nil
 	}
 	m, err := tx.Member(ctx, found.User)
 	switch {

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
-	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -109,17 +108,23 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Fatalf("it never came to be: %s", what)
 }
 
-// TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn: twelve hosts that do not answer take half
-// of those who tell, and the other deployment is told of.
+// work has a queue do work of a kind, as a server does, and returns how to end it.
+func (w *world) work(kind string, k queue.Kind) (stop func()) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	q := queue.New(w.s, map[string]queue.Kind{kind: k}, queue.Options{Poll: 10 * time.Millisecond, Clock: w.keeper.Clock})
+	done := make(chan struct{})
+	go func() { defer close(done); q.Run(ctx, ctx) }()
+	return func() { cancel(); <-done }
+}
+
+// TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn: of twelve hosts that do not answer some are
+// asked at once, and the other deployment is told of.
 func TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w, of, other := newShared(t, s, 12)
 		w.scanAll(w.d.ID)
-		ctx, stop := context.WithCancel(t.Context())
-		workers := job.New(s, map[string]job.Work{store.TellJob: w.keeper.Tell}, job.Options{Workers: 8, Poll: 10 * time.Millisecond, Clock: w.keeper.Clock, Logger: slog.New(slog.DiscardHandler)})
-		done := make(chan struct{})
-		go func() { defer close(done); workers.Run(ctx) }()
-		defer func() { close(of.let); stop(); <-done }()
+		stop := w.work(store.TellJob, queue.Kind{Work: w.keeper.Tell, Most: 8, OfOne: 4, OfKey: 2})
+		defer func() { close(of.let); stop() }()
 		eventually(t, "the slow ones are asked", func() bool { return len(of.slow.asked) >= 4 })
 		w.scanAll(other.ID)
 		eventually(t, "the other deployment is told of", func() bool { return of.quick.told() == 1 })
@@ -133,10 +138,8 @@ func TestSlowHostsOfOneDeploymentAreFollowedByTheSide(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	w, of, other := newShared(t, s, 40)
 	of.quick.open = []redoubt.ChangeRequest{{Number: 7, State: redoubt.ChangeOpen, HeadCommit: first}}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); w.keeper.Background(ctx) }()
-	defer func() { close(of.let); stop(); <-done }()
+	stop := w.work(store.FollowJob, queue.Kind{Work: w.keeper.Follow, Most: 32, OfOne: 8, OfKey: 4})
+	defer func() { close(of.let); stop() }()
 	eventually(t, "the slow ones are asked, and the other found", func() bool {
 		found := 0
 		w.must(s.View(t.Context(), other.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -167,10 +170,8 @@ func TestOneSlowHostOfManyDeploymentsIsFollowedByTheSide(t *testing.T) {
 		w.must(err)
 		w.add(d.ID, "https://slow0.example")
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); w.keeper.Background(ctx) }()
-	defer func() { close(of.let); stop(); <-done }()
+	stop := w.work(store.FollowJob, queue.Kind{Work: w.keeper.Follow, Most: 32, OfOne: 8, OfKey: 4})
+	defer func() { close(of.let); stop() }()
 	eventually(t, "the slow one is asked by four, and the other", func() bool {
 		of.quick.mu.Lock()
 		defer of.quick.mu.Unlock()
@@ -211,10 +212,7 @@ func TestWhatAHostIsAskedHasATimeOfItsOwn(t *testing.T) {
 	of := timedHost{w.host, make(chan time.Time, 10)}
 	c.Hosts = of
 	w.keeper = hosts.New(c)
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); w.keeper.Background(ctx) }()
-	defer func() { stop(); <-done }()
+	defer w.work(store.FollowJob, queue.Kind{Work: w.keeper.Follow})()
 	check, poll := <-of.until, <-of.until
 	if check.IsZero() || !poll.After(check) {
 		t.Errorf("it is asked for its repositories until %v, and for news until %v", check, poll)
@@ -236,8 +234,8 @@ func TestAHostThatIsDownIsAskedForADay(t *testing.T) {
 		clock.Advance(c.after)
 		j := w.claim()
 		_, _, err := w.keeper.Tell(t.Context(), j)
-		wait, is := errors.AsType[job.WaitError](err)
-		if !is || wait.Wait.Round(time.Second) != c.want || !strings.Contains(wait.Reason, "nobody answers") || job.Outage(err) {
+		wait, is := errors.AsType[queue.WaitError](err)
+		if !is || wait.Wait.Round(time.Second) != c.want || !strings.Contains(wait.Reason, "nobody answers") || queue.Outage(err) {
 			t.Errorf("after %v: %v, waiting %v, want %v", c.after, err, wait.Wait, c.want)
 		}
 		w.must(w.s.ReleaseJob(t.Context(), j, 0))

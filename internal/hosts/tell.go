@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -40,34 +40,24 @@ type message struct {
 	items      []item // of all scans of the commit, on whichever ref
 }
 
-// Tell is the job.Work that tells a code host what became of a commit (store.TellJob).
+// Tell is the queue.Work that tells a code host what became of a commit (store.TellJob).
 func (k *Keeper) Tell(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
 	m := message{}
 	if err := json.Unmarshal(j.Input, &m.telling); err != nil {
-		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
+		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
 	}
-	newer, older := false, false
-	err = k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
-		if newer, older, err = tx.OtherTellings(ctx, m.telling); err != nil || newer || older {
-			return err
-		}
-		return m.read(ctx, tx, k.Clock())
-	})
+	err = k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error { return m.read(ctx, tx, k.Clock()) })
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound):
-		return nil, "", job.PermanentError{Reason: "the project is no repository of a connection any more"}
-	case err == nil && older && !newer:
-		return nil, "", job.WaitError{Wait: heldWait, Reason: "another server was telling of the commit"}
-	case err != nil || newer || m.verdict.state == 0:
+		return nil, "", queue.PermanentError{Reason: "the project is no repository of a connection any more"}
+	case err != nil || m.verdict.state == 0:
 		return nil, "", err
 	}
-	err = k.turns.take(m.deployment.ID, m.connection, k.Clock(), func() error {
-		ctx, cancel := context.WithTimeout(ctx, tellFor)
-		defer cancel()
-		return k.say(ctx, m)
-	})
+	saying, cancel := context.WithTimeout(ctx, tellFor)
+	defer cancel()
+	err = k.say(saying, m)
 	if err == nil && m.verdict.again > 0 { // what is waited for may never come
-		return nil, "", job.WaitError{Wait: m.verdict.again, Reason: "a scan of the commit did not end"}
+		return nil, "", queue.WaitError{Wait: m.verdict.again, Reason: "a scan of the commit did not end"}
 	}
 	return nil, "", k.askedFor(j, err)
 }
@@ -75,7 +65,7 @@ func (k *Keeper) Tell(ctx context.Context, j redoubt.Job) (result []byte, media 
 // asked is an error of a host as one of a job: no outage of the database, and for good
 // where another try mends nothing. A host that asks to wait is left alone for so long.
 func asked(err error) error {
-	var wait job.WaitError
+	var wait queue.WaitError
 	var busy *redoubt.BusyError
 	switch {
 	case err == nil:
@@ -83,9 +73,9 @@ func asked(err error) error {
 	case errors.As(err, &wait):
 		return wait
 	case errors.As(err, &busy):
-		return job.WaitError{Wait: busy.Wait, Reason: busy.Text}
+		return queue.WaitError{Wait: busy.Wait, Reason: busy.Text}
 	case refused(err):
-		return job.PermanentError{Reason: err.Error()}
+		return queue.PermanentError{Reason: err.Error()}
 	}
 	return errors.New(err.Error())
 }
@@ -101,7 +91,7 @@ const (
 func (k *Keeper) askedFor(j redoubt.Job, err error) error {
 	if errors.Is(err, redoubt.ErrUnavailable) {
 		wait := k.Clock().Sub(j.CreatedAt) / 4
-		return job.WaitError{Wait: min(max(wait, downWait), downWaitMost), Reason: redoubt.Line(err.Error())}
+		return queue.WaitError{Wait: min(max(wait, downWait), downWaitMost), Reason: redoubt.Line(err.Error())}
 	}
 	return asked(err)
 }
@@ -208,7 +198,7 @@ func (k *Keeper) say(ctx context.Context, m message) error {
 				return err
 			}
 			if fresh && v.state == scm.StatusSuccess {
-				return job.WaitError{Wait: heldWait, Reason: "a change request was new all the time"}
+				return queue.WaitError{Wait: heldWait, Reason: "a change request was new all the time"}
 			}
 		}
 	}
@@ -265,7 +255,7 @@ func (k *Keeper) comment(ctx context.Context, h scm.Host, m message, at redoubt.
 }
 
 // alone writes at a change request where nobody else does so at the time; else it is a
-// job.WaitError. It ends before the claim does.
+// queue.WaitError. It ends before the claim does.
 func (k *Keeper) alone(ctx context.Context, deploymentID int64, at redoubt.ChangeRequest, write func(context.Context) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, tellFor)
 	defer cancel()
@@ -278,7 +268,7 @@ func (k *Keeper) alone(ctx context.Context, deploymentID int64, at redoubt.Chang
 		return err
 	}
 	if !mine {
-		return job.WaitError{Wait: heldWait, Reason: "another server was writing at the change request"}
+		return queue.WaitError{Wait: heldWait, Reason: "another server was writing at the change request"}
 	}
 	defer func() {
 		freed := k.Store.Update(context.WithoutCancel(ctx), deploymentID, following, func(ctx context.Context, tx *store.Tx) error {

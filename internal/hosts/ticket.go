@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/ticket"
@@ -39,12 +39,12 @@ type order struct {
 	items      []ticketItem
 }
 
-// CreateTicket is the job.Work that creates a ticket in its tracker (store.TicketJob). It
+// CreateTicket is the queue.Work that creates a ticket in its tracker (store.TicketJob). It
 // looks for one that an earlier attempt wrote first, so that there are never two.
 func (k *Keeper) CreateTicket(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
 	var what store.TicketOrder
 	if err := json.Unmarshal(j.Input, &what); err != nil {
-		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
+		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
 	}
 	o := order{}
 	err = k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error { return o.read(ctx, tx, what.TicketID) })
@@ -56,27 +56,20 @@ func (k *Keeper) CreateTicket(ctx context.Context, j redoubt.Job) (result []byte
 	case err != nil:
 		return nil, "", err
 	}
-	var made scm.Ticket
-	err = k.turns.take(o.deployment.ID, o.connection, k.Clock(), func() (err error) {
-		ctx, cancel := context.WithTimeout(ctx, ticketFor)
-		defer cancel()
-		made, err = k.create(ctx, o)
-		return err
-	})
-	_, waits := errors.AsType[job.WaitError](err)
+	asking, cancel := context.WithTimeout(ctx, ticketFor)
+	defer cancel()
+	made, err := k.create(asking, o)
 	_, busy := errors.AsType[*redoubt.BusyError](err)
 	old := k.Clock().Sub(j.CreatedAt) >= ticketWaits
-	permanent, ends := errors.AsType[job.PermanentError](err)
+	permanent, ends := errors.AsType[queue.PermanentError](err)
 	switch {
 	case err == nil:
 		return nil, "", k.noteTicket(ctx, o, made)
 	case ctx.Err() != nil:
 		return nil, "", err
-	case waits && !old:
-		return nil, "", err
 	case ends:
 		return nil, "", k.failTicket(ctx, j.DeploymentID, what.TicketID, permanent.Reason)
-	case (waits || busy) && old || refused(err) || errors.Is(err, scm.ErrUnsupported) || j.Attempt >= TicketAttempts:
+	case busy && old || refused(err) || errors.Is(err, scm.ErrUnsupported) || j.Attempt >= TicketAttempts:
 		return nil, "", k.failTicket(ctx, j.DeploymentID, what.TicketID, sentence(err))
 	}
 	return nil, "", errors.Join(asked(err), k.changeTicket(ctx, j.DeploymentID, what.TicketID, func(t *redoubt.Ticket) { t.Problem = sentence(err) }))
@@ -151,7 +144,7 @@ func (k *Keeper) create(ctx context.Context, o order) (scm.Ticket, error) {
 
 // mayTell asks the host whether a repository may be told of findings: since the ticket was
 // asked for, it may have become public, or another one may have got its name, and nobody
-// may be allowed any more to tell everybody. That it may not is a job.PermanentError.
+// may be allowed any more to tell everybody. That it may not is a queue.PermanentError.
 func (k *Keeper) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
 	if o.connection.Kind == redoubt.HostJira {
 		return nil
@@ -166,7 +159,7 @@ func (k *Keeper) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
 	}
 	i := slices.IndexFunc(known, func(r redoubt.Repository) bool { return strings.EqualFold(r.FullName, o.ticket.Project) })
 	if i < 0 {
-		return job.PermanentError{Reason: fmt.Sprintf("%s does not see %.200s any more.", o.connection.Name, o.ticket.Project)}
+		return queue.PermanentError{Reason: fmt.Sprintf("%s does not see %.200s any more.", o.connection.Name, o.ticket.Project)}
 	}
 	now, err := t.Repository(ctx, known[i].HostID)
 	if err != nil {
@@ -180,9 +173,9 @@ func (k *Keeper) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
 	case err != nil:
 		return err
 	case !strings.EqualFold(now.FullName, o.ticket.Project):
-		return job.PermanentError{Reason: fmt.Sprintf("%.200s is called %.200s by now.", o.ticket.Project, now.FullName)}
+		return queue.PermanentError{Reason: fmt.Sprintf("%.200s is called %.200s by now.", o.ticket.Project, now.FullName)}
 	case ticket.TellsEverybody(o.connection, now, o.setting):
-		return job.PermanentError{Reason: ticket.PublicReason(o.ticket.Project)}
+		return queue.PermanentError{Reason: ticket.PublicReason(o.ticket.Project)}
 	}
 	return nil
 }
@@ -236,7 +229,7 @@ func (k *Keeper) failTicket(ctx context.Context, deploymentID, id int64, reason 
 	if err != nil {
 		return err
 	}
-	return job.PermanentError{Reason: reason}
+	return queue.PermanentError{Reason: reason}
 }
 
 func (k *Keeper) changeTicket(ctx context.Context, deploymentID, id int64, change func(*redoubt.Ticket)) error {
@@ -253,7 +246,7 @@ func (k *Keeper) changeTicket(ctx context.Context, deploymentID, id int64, chang
 	})
 }
 
-// TicketAbandoned is that of job.Options: it ends a ticket whose last attempt to be
+// TicketAbandoned is that of queue.Kind: it ends a ticket whose last attempt to be
 // created could not say so.
 func (k *Keeper) TicketAbandoned(ctx context.Context, j redoubt.Job, reason string) error {
 	var what store.TicketOrder
@@ -261,7 +254,7 @@ func (k *Keeper) TicketAbandoned(ctx context.Context, j redoubt.Job, reason stri
 		return nil //nolint:nilerr // nothing waits for a job that cannot be read
 	}
 	err := k.failTicket(ctx, j.DeploymentID, what.TicketID, "It was "+reason+".")
-	if _, ended := errors.AsType[job.PermanentError](err); ended {
+	if _, ended := errors.AsType[queue.PermanentError](err); ended {
 		return nil
 	}
 	return err

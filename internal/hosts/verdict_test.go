@@ -10,7 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
-	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -25,13 +25,13 @@ func (w *world) told() string {
 	w.t.Helper()
 	w.host.statuses = nil
 	for {
-		j, err := w.s.ClaimJob(w.t.Context(), []string{store.TellJob}, time.Minute, redoubt.JobOutage{})
+		j, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.TellJob)
 		w.must(err)
 		if j == nil {
 			break
 		}
 		err = w.tell(*j)
-		if wait := (job.WaitError{}); errors.As(err, &wait) {
+		if wait := (queue.WaitError{}); errors.As(err, &wait) {
 			err = w.s.ReleaseJob(w.t.Context(), *j, wait.Wait)
 		}
 		w.must(err)
@@ -240,7 +240,7 @@ func TestOneWritesAtAChangeRequest(t *testing.T) {
 		claim(true)
 		claim(false)
 		err := w.tell(w.scan(first, w.find("rule-a", 4)))
-		if wait := (job.WaitError{}); !errors.As(err, &wait) || len(w.host.comments) != 0 {
+		if wait := (queue.WaitError{}); !errors.As(err, &wait) || len(w.host.comments) != 0 {
 			t.Errorf("while another writes: %v, %+v", err, w.host.comments)
 		}
 	})
@@ -251,80 +251,34 @@ func TestOneTellsOfACommit(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
-		w.host.slow, w.host.asked = make(chan struct{}), make(chan struct{})
-		ended := make(chan error, 1)
-		tell := func(j redoubt.Job) { _, _, err := w.keeper.Tell(context.WithoutCancel(t.Context()), j); ended <- err }
 		older := w.scan(first)
-		go tell(older)
-		<-w.host.asked
-		newer := w.scan(first, w.find("rule-a", 4))
-		late := make(chan error, 1)
-		go func() { _, _, err := w.keeper.Tell(context.WithoutCancel(t.Context()), newer); late <- err }()
-		select {
-		case err := <-late:
-			if wait := (job.WaitError{}); !errors.As(err, &wait) {
-				t.Errorf("while an older one tells: %v", err)
-			}
-		case <-w.host.asked:
-			t.Error("two tell of a commit")
+		for range 2 { // of which the second is in place of the first
+			w.scanBy("semgrep", "refs/heads/fix", first, w.find("rule-a", 4))
 		}
-		w.host.slow <- struct{}{}
-		w.must(<-ended)
-		w.must(w.s.ReleaseJob(t.Context(), older, time.Hour)) // as if its answer was lost
-		go tell(newer)
-		<-w.host.asked
-		_, _, err := w.keeper.Tell(t.Context(), older)
-		w.must(err)
-		w.host.slow <- struct{}{}
-		w.must(<-ended)
+		if j, err := storetest.Claim(t.Context(), s, time.Minute, store.TellJob); j != nil || err != nil {
+			t.Fatalf("while an older one tells: %+v, %v", j, err)
+		}
+		w.must(w.tell(older))
+		w.must(w.tell(w.claim()))
+		if j, err := storetest.Claim(t.Context(), s, time.Minute, store.TellJob); j != nil || err != nil {
+			t.Errorf("two wait: %+v, %v", j, err)
+		}
 		same(t, "statuses", len(w.host.statuses), 2)
 		same(t, "the last one fails", strings.Contains(w.host.statuses[1], "acme/payments 1111 3 1"), true)
 	})
 }
 
-// TestAHostThatAsksToWaitIsLeftAlone for as long as it says.
-func TestAHostThatAsksToWaitIsLeftAlone(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		w := newWorld(t, s)
-		w.connect()
-		w.host.down = &redoubt.BusyError{Text: "slow down", Wait: 7 * time.Minute}
-		for _, commit := range []string{first, second} {
-			err := w.tell(w.scan(commit))
-			if wait := (job.WaitError{}); !errors.As(err, &wait) || wait.Wait != 7*time.Minute {
-				t.Errorf("busy: %v", err)
-			}
+// TestAHostThatAsksToWait is asked again after as long as it says.
+func TestAHostThatAsksToWait(t *testing.T) {
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	w.connect()
+	w.host.down = &redoubt.BusyError{Text: "slow down", Wait: 7 * time.Minute}
+	for _, commit := range []string{first, second} {
+		err := w.tell(w.scan(commit))
+		if wait := (queue.WaitError{}); !errors.As(err, &wait) || wait.Wait != 7*time.Minute {
+			t.Errorf("busy: %v", err)
 		}
-		w.host.down = nil
-		if err := w.tell(w.scan(third)); err == nil || len(w.host.statuses) != 0 {
-			t.Errorf("it was asked all the same: %v", w.host.statuses)
-		}
-	})
-}
-
-// TestASlowHostHoldsUpNoOther: so many ask it at once, and others have their turn.
-func TestASlowHostHoldsUpNoOther(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		w := newWorld(t, s)
-		w.connect()
-		w.host.slow, w.host.asked = make(chan struct{}), make(chan struct{})
-		ended := make(chan error, 2)
-		jobs := []redoubt.Job{w.scan(first), w.scanOn("refs/heads/fix", second)}
-		for _, j := range jobs {
-			go func() { _, _, err := w.keeper.Tell(context.WithoutCancel(t.Context()), j); ended <- err }()
-		}
-		for range jobs {
-			<-w.host.asked
-		}
-		third := w.scanOn("refs/heads/fix", third)
-		_, _, err := w.keeper.Tell(t.Context(), third)
-		if wait := (job.WaitError{}); !errors.As(err, &wait) {
-			t.Errorf("a third at once: %v", err)
-		}
-		close(w.host.slow)
-		for range jobs {
-			w.must(<-ended)
-		}
-	})
+	}
 }
 
 var _ scm.Host = (*fakeHost)(nil)

@@ -325,7 +325,7 @@ func (w *world) scanOn(ref, commit string, blocking ...redoubt.Finding) (j redou
 // claim takes the next telling.
 func (w *world) claim() redoubt.Job {
 	w.t.Helper()
-	claimed, err := w.s.ClaimJob(w.t.Context(), []string{store.TellJob}, time.Minute, redoubt.JobOutage{})
+	claimed, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.TellJob)
 	if err != nil || claimed == nil {
 		w.t.Fatalf("nobody is told: %v", err)
 	}

@@ -18,7 +18,7 @@ var nouns = []string{"."}
 // adapters is what the rooms that speak to the outside may import.
 var adapters = []string{
 	".", "api", "internal/auth", "internal/redact", "internal/report", "internal/conceal", "internal/ingest", "internal/triage", "internal/exemption", "internal/index", "internal/advisory",
-	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/weblink", "internal/scm", "internal/hosts", "internal/ticket", "internal/notify", "internal/globalsearch",
+	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/queue", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/weblink", "internal/scm", "internal/hosts", "internal/ticket", "internal/notify", "internal/globalsearch",
 }
 
 // rooms is the import table of ARCHITECTURE.md. A room may stand here before it is built.
@@ -45,7 +45,7 @@ var rooms = []room{
 	{path: "internal/weakness", stdOnly: true},
 	{path: "internal/weblink", stdOnly: true},
 	{path: "internal/auth", imports: nouns},
-	{path: "internal/job", imports: nouns},
+	{path: "internal/queue", imports: nouns},
 	{path: "internal/scm", imports: nouns},
 	{path: "internal/ci", imports: nouns, stdOnly: true},
 	{path: "internal/demo", imports: nouns, stdOnly: true},
@@ -56,8 +56,8 @@ var rooms = []room{
 	{path: "internal/keyring", stdOnly: true},
 
 	{path: "internal/edge", imports: []string{".", "internal/auth", "internal/ingest", "internal/policy", "internal/store"}},
-	{path: "internal/hosts", imports: []string{".", "internal/auth", "internal/edge", "internal/job", "internal/policy", "internal/scm", "internal/store", "internal/ticket", "internal/triage"}},
-	{path: "internal/notify", imports: []string{".", "internal/index", "internal/job", "internal/store"}},
+	{path: "internal/hosts", imports: []string{".", "internal/auth", "internal/edge", "internal/policy", "internal/queue", "internal/scm", "internal/store", "internal/ticket", "internal/triage"}},
+	{path: "internal/notify", imports: []string{".", "internal/index", "internal/queue", "internal/store"}},
 	{path: "internal/globalsearch", imports: []string{".", "internal/advisory", "internal/index", "internal/store"}},
 	{path: "internal/server", imports: adapters},
 	{path: "internal/agent", imports: adapters},

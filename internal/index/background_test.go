@@ -50,7 +50,7 @@ func TestCommitsAreFollowedBeforeAnybodyAsks(t *testing.T) {
 			await func()
 		}{
 			{"this process", func() { x.Committed(tenant, w.version) }},
-			{"another process", func() { time.Sleep(lookEvery + lookEvery/10) }},
+			{"another process", func() { time.Sleep(othersEvery + othersEvery/10) }},
 		} {
 			add(w, smallBody, int64(20+w.feeds))
 			c.await()

@@ -55,10 +55,10 @@ func TestADeletedDeploymentLeavesNothing(t *testing.T) {
 	}{
 		"it is noticed": {func(t *testing.T, x *Index, s *deletable) {
 			running(t, x)
-			time.Sleep(2 * lookEvery)
+			time.Sleep(2 * othersEvery)
 			synctest.Wait()
 			s.deleted.Store(true)
-			time.Sleep(2 * lookEvery)
+			time.Sleep(2 * othersEvery)
 			synctest.Wait()
 		}, 1},
 		"before a write": {func(t *testing.T, x *Index, s *deletable) {

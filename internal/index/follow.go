@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// othersEvery is how often the index asks what other processes committed.
+const othersEvery = 10 * time.Second
+
 // followers is how many deployments follow their stores at a time. Readers who need
 // another one meanwhile have it follow themselves.
 const followers = 2
@@ -92,14 +95,14 @@ func (x *Index) load(ctx context.Context, d *deployment) error {
 }
 
 // follow has what is loaded follow the commits of this process as they come, and
-// those of others within a second or so.
+// those of others every ten seconds: each answer asks for the version all the same.
 func (x *Index) follow(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	room := make(chan struct{}, followers)
 	x.follows.Store(true)
 	defer x.follows.Store(false)
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(othersEvery)
 	defer look.Stop()
 	for {
 		var newest map[int64]int64

@@ -20,8 +20,8 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
-	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/mcp"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
@@ -52,11 +52,11 @@ func newWorld(t *testing.T, public string) *world {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	var srv *server.Server
 	assistants := mcp.NewHTTP(mcp.HTTPConfig{API: func() http.Handler { return srv.Handler() }, PublicURL: public, Version: "test", Clock: w.clock.Now})
-	jobs := job.New(w.store, map[string]job.Work{server.SBOMJob: w.exportSBOM}, job.Options{Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond})
+	jobs := queue.New(w.store, map[string]queue.Kind{server.SBOMJob: {Work: w.exportSBOM}}, queue.Options{Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond})
 	srv, err := server.New(server.Config{
 		Store: w.store, Index: index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now}), Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler),
 		SigningKeys: edge.OneKey(key), SecretKey: key, Version: "test", Mounted: assistants.Routes(), PublicURL: public, ReadQuery: web.FindingQuery,
-		JobAdded: jobs.Wake, Advisories: advisory.NewLibrary(func(ecosystem string) advisory.Order { return version.OrderOf(ecosystem) }),
+		Advisories: advisory.NewLibrary(func(ecosystem string) advisory.Order { return version.OrderOf(ecosystem) }),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func newWorld(t *testing.T, public string) *world {
 	site := httptest.NewServer(srv.Handler())
 	ctx, stop := context.WithCancel(context.Background())
 	var background sync.WaitGroup
-	background.Go(func() { jobs.Run(ctx) })
+	background.Go(func() { jobs.Run(ctx, ctx) })
 	t.Cleanup(func() {
 		site.Close()
 		stop()
@@ -91,7 +91,7 @@ func newWorld(t *testing.T, public string) *world {
 func (w *world) exportSBOM(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
 	var request redoubt.SBOMRequest
 	if err := json.Unmarshal(j.Input, &request); err != nil {
-		return nil, "", job.PermanentError{Reason: err.Error()}
+		return nil, "", queue.PermanentError{Reason: err.Error()}
 	}
 	err = w.store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
 		result, media, err = sbom.Export(ctx, tx, request, sbom.Options{Created: w.clock.Now(), Tool: "test"})

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -11,13 +12,14 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 const (
-	// holdFor is for how long messages are held by who sends them: longer than an attempt
-	// takes. A process that dies meanwhile leaves them to others after it.
-	holdFor = 2 * time.Minute
+	// turnFor is for how long one job delivers to its receiver before others have its place:
+	// after that no attempt begins.
+	turnFor = 5 * time.Second
 	// keepWithin bounds how long a stop waits to keep what came of an attempt.
 	keepWithin = 5 * time.Second
 	// triedFor is how old a message gets before it is given up.
@@ -30,6 +32,31 @@ const (
 
 // waits are how long a receiver is left alone after its first, second … failure.
 var waits = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
+
+// Deliver is the queue.Work that delivers to one receiver what waits for it, message by message
+// in their order (store.DeliverJob). What is left gets another job, at the time of the next
+// attempt.
+func (n *Notifier) Deliver(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+	d := delivery{Notifier: n, deployment: j.DeploymentID, most: 1}
+	if err := json.Unmarshal(j.Input, &d.to); err != nil {
+		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
+	}
+	if d.to.Digest > redoubt.DigestNone {
+		d.most = digestMost
+	}
+	for began, more := n.Clock(), true; more && n.Clock().Sub(began) < turnFor; {
+		if more, err = d.next(ctx); err != nil {
+			return nil, "", err
+		}
+	}
+	return nil, "", d.update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		at, there, err := tx.NextDelivery(ctx, d.to)
+		if err != nil || !there {
+			return err
+		}
+		return tx.QueueDelivery(ctx, d.to, at)
+	})
+}
 
 // delivery is one receiver being told.
 type delivery struct {
@@ -58,7 +85,7 @@ func (d *delivery) update(ctx context.Context, fn func(context.Context, *store.T
 func (d *delivery) next(ctx context.Context) (more bool, err error) {
 	var list []redoubt.Notification
 	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		if list, err = tx.ClaimNotifications(ctx, d.to, d.most, holdFor); err != nil || len(list) == 0 {
+		if list, err = tx.NextNotifications(ctx, d.to, d.most); err != nil || len(list) == 0 {
 			return err
 		}
 		return d.read(ctx, tx) // each time: the rule may lead elsewhere by now

@@ -16,6 +16,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // verify is what receivers do with a message of Standard Webhooks.
@@ -88,7 +89,7 @@ func TestWhatWasMatchedTwiceIsToldOnce(t *testing.T) {
 	each(t, func(w *world) {
 		r, _ := w.ask(nil)
 		w.found(added{n: 1, severity: redoubt.SeverityHigh})
-		j, err := w.s.ClaimJob(t.Context(), []string{store.NotifyJob}, time.Minute, redoubt.JobOutage{})
+		j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.NotifyJob)
 		if err != nil || j == nil {
 			t.Fatal(j, err)
 		}
@@ -106,42 +107,20 @@ func TestWhoDiesWhileTellingIsFollowedByAnother(t *testing.T) {
 	each(t, func(w *world) {
 		w.ask(nil)
 		w.found(added{n: 1, severity: redoubt.SeverityHigh})
-		for _, kind := range []string{store.NotifyJob, store.DeliverJob} {
-			j, err := w.s.ClaimJob(t.Context(), []string{kind}, time.Minute, redoubt.JobOutage{})
-			if err != nil || j == nil {
-				t.Fatal(j, err)
-			}
-			if kind == store.NotifyJob {
-				_, _, err = w.n.Match(t.Context(), *j)
-				err = errors.Join(err, w.s.FinishJob(t.Context(), *j, nil, ""))
-			} else if claimed := w.claim(); len(claimed) != 1 { // as Deliver does, and then nothing more
-				t.Fatal(claimed)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+		for w.step(store.NotifyJob) {
 		}
+		if j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.DeliverJob); err != nil || j == nil {
+			t.Fatal(j, err)
+		}
+		w.found(added{n: 1, severity: redoubt.SeverityHigh})
 		if w.settle(); len(w.receiver.take()) != 0 {
 			t.Fatal("two tell at once")
 		}
 		w.clock.Advance(5 * time.Minute)
-		if w.settle(); len(w.receiver.take()) != 1 {
+		if w.settle(); len(w.receiver.take()) != 2 {
 			t.Error("nobody tells what was being told")
 		}
 	})
-}
-
-// claim holds what waits for the only rule's receiver.
-func (w *world) claim() (list []redoubt.Notification) {
-	w.update(func(ctx context.Context, tx *store.Tx) error {
-		rules, err := tx.NotificationRules(ctx)
-		if err != nil {
-			return err
-		}
-		list, err = tx.ClaimNotifications(ctx, rules[0].Receivers()[0], 1, 2*time.Minute)
-		return err
-	})
-	return list
 }
 
 func TestWhoIsDownIsToldInOrderOnceBack(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // postbox is a mail server.
@@ -366,7 +367,7 @@ func TestWhatWaitsWithoutAJobIsTold(t *testing.T) {
 		w.ask(nil)
 		w.found(added{n: 1, severity: redoubt.SeverityHigh})
 		for _, kind := range []string{store.NotifyJob, store.DeliverJob} {
-			j, err := w.s.ClaimJob(t.Context(), []string{kind}, time.Minute, redoubt.JobOutage{})
+			j, err := storetest.Claim(t.Context(), w.s, time.Minute, kind)
 			if err != nil || j == nil {
 				t.Fatal(j, err)
 			}

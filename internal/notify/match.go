@@ -12,19 +12,19 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
-	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // MatchAttempts is how often it is tried to find out whom to tell: over days.
 const MatchAttempts = 1000
 
-// Match is the job.Work that finds out which rules ask for what a transaction did, and
+// Match is the queue.Work that finds out which rules ask for what a transaction did, and
 // queues their messages (store.NotifyJob). Done twice it queues them once.
 func (n *Notifier) Match(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
 	var what store.Notifying
 	if err := json.Unmarshal(j.Input, &what); err != nil {
-		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
+		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
 	}
 	m := matcher{Notifier: n, deployment: j.DeploymentID, at: j.CreatedAt, seen: map[question]picture{}, broken: map[int64]fault{}}
 	err = n.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -95,7 +95,7 @@ func (m *matcher) queue(ctx context.Context) error {
 	if len(m.list)+len(m.broken) == 0 {
 		return nil
 	}
-	err := m.Store.Update(ctx, m.deployment, by, func(ctx context.Context, tx *store.Tx) error {
+	return m.Store.Update(ctx, m.deployment, by, func(ctx context.Context, tx *store.Tx) error {
 		rules, err := tx.NotificationRules(ctx)
 		if err != nil {
 			return err
@@ -120,10 +120,6 @@ func (m *matcher) queue(ctx context.Context) error {
 		}
 		return tx.AddNotifications(ctx, list)
 	})
-	if err == nil && m.Queued != nil {
-		m.Queued()
-	}
-	return err
 }
 
 // question is what rules have in common that ask for the same findings.

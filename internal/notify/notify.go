@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -47,29 +46,21 @@ type Config struct {
 	// PublicURL is how others reach the server, without a slash at its end.
 	PublicURL func() string
 	Name      string // of the program, in requests
-	// Queued is told that there are messages to deliver. It may be nil.
-	Queued func()
 }
 
 // Notifier tells people. It is safe for concurrent use.
 type Notifier struct {
 	Config
 	client *http.Client
-	lanes  lanes
 	tests  brake
-	told   sync.WaitGroup  // those that have a lane
-	work   context.Context //nolint:containedctx // attempts go on after the job that found what is due, until Close
-	stop   context.CancelFunc
 }
 
-// New makes a notifier. Have its Match and Deliver run as jobs, and Close it at the end.
+// New makes a notifier. Its Match and Deliver are work of a queue.
 func New(c Config) *Notifier {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	n := &Notifier{Config: c, client: newClient(c.Reach)}
-	n.work, n.stop = context.WithCancel(context.Background())
-	return n
+	return &Notifier{Config: c, client: newClient(c.Reach)}
 }
 
 // by is who changes what is kept of messages.

@@ -63,10 +63,9 @@ func TestOutboxTellsWhatItMust(t *testing.T) {
 				"wait": func(rt *rapid.T) {
 					w.clock.Advance(rapid.SampledFrom([]time.Duration{time.Second, 6 * time.Second, time.Minute, 10 * time.Minute}).Draw(rt, "for"))
 				},
-				"kill a look":    func(*rapid.T) { m.killLook() },
-				"kill its lanes": func(*rapid.T) { m.killLanes() },
-				"kill a lane":    func(rt *rapid.T) { m.killLane(m.rule(rt)) },
-				"restart":        func(*rapid.T) { w.start() },
+				"kill before": func(*rapid.T) { m.killJob(false) },
+				"kill after":  func(*rapid.T) { m.killJob(true) },
+				"restart":     func(*rapid.T) { w.start() },
 				"answer": func(rt *rapid.T) {
 					m.answer(m.rule(rt), rapid.SampledFrom([]int{200, 204, 404, 429, 503}).Draw(rt, "with"))
 				},
@@ -153,43 +152,24 @@ func (m *outboxModel) commit() {
 	})
 }
 
-// turn has a server do a job, and everybody told whom that gives a lane.
+// turn has a server do a job.
 func (m *outboxModel) turn() {
 	m.w.step(store.DeliverJob)
-	m.w.n.Idle()
 	m.look()
 }
 
-// killLook is a server that dies once it has the job.
-func (m *outboxModel) killLook() {
-	if _, err := m.w.s.ClaimJob(m.w.Context(), []string{store.DeliverJob}, time.Minute, redoubt.JobOutage{}); err != nil {
+// killJob is a server that dies once it has the job, before or after it has told the receiver.
+func (m *outboxModel) killJob(told bool) {
+	j, err := storetest.Claim(m.w.Context(), m.w.s, time.Minute, store.DeliverJob)
+	if err != nil {
 		m.Fatal(err)
 	}
-}
-
-// killLanes is a server that dies once it has looked, before it tells anybody.
-func (m *outboxModel) killLanes() {
-	m.w.n.Close()
-	m.w.step(store.DeliverJob)
-	m.w.start()
-}
-
-// killLane is a server that dies while it tells the receivers of a rule.
-func (m *outboxModel) killLane(r *modelRule) {
-	m.update(func(ctx context.Context, tx *store.Tx) error {
-		for _, to := range r.Receivers() {
-			list, err := tx.ClaimNotifications(ctx, to, 1, 2*time.Minute)
-			if err != nil {
-				return err
-			}
-			for _, n := range list {
-				if id := fmt.Sprintf("%s %d %s", n.Key, r.ID, to.Address); !m.alive[id] {
-					m.Errorf("%s is handed out, and nobody is to have it", id)
-				}
-			}
+	if j != nil && told {
+		if _, _, err := m.w.n.Deliver(m.w.Context(), *j); err != nil {
+			m.Fatal(err)
 		}
-		return nil
-	})
+	}
+	m.look()
 }
 
 func (m *outboxModel) answer(r *modelRule, status int) {

@@ -2,20 +2,22 @@ package notify
 
 import (
 	"context"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // Sweep has people told of what no transaction does but time: projects that were not
-// scanned for some days, and findings that became overdue. It also forgets what rules told long ago, and sees to it that what
-// waits for a receiver has a job. Run it now and then; several servers may at once.
+// scanned for some days, and findings that became overdue. It also forgets what rules told
+// long ago, and queues a job for each receiver for which something waits. Run it now and then;
+// several servers may at once.
 func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 	var rules []redoubt.NotificationRule
-	waits := false
+	var waiting []redoubt.NotificationReceiver
 	err := n.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		if rules, err = tx.NotificationRules(ctx); err == nil {
-			waits, err = tx.NotificationsWait(ctx)
+			waiting, err = tx.ReceiversWaiting(ctx)
 		}
 		return err
 	})
@@ -40,13 +42,17 @@ func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 			return err
 		}
 	}
-	if !waits && !asked.Has(redoubt.EventScanMissing) {
+	if len(waiting) == 0 && !asked.Has(redoubt.EventScanMissing) {
 		return nil
 	}
 	return n.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
 		if err := n.tellMissing(ctx, tx); err != nil {
 			return err
 		}
-		return tx.QueueTurn(ctx, 0)
+		all := map[redoubt.NotificationReceiver]time.Time{}
+		for _, to := range waiting {
+			all[to] = time.Time{}
+		}
+		return tx.QueueDeliveries(ctx, all)
 	})
 }

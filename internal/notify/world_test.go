@@ -14,9 +14,9 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
-	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/notify"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -168,14 +168,10 @@ func (w *world) start() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	if w.n != nil {
-		w.n.Close()
-	}
 	w.n = notify.New(notify.Config{
 		Store: w.s, Index: index.New(w.s, index.Options{Clock: w.clock.Now}), Filter: web.FindingFilter, Sealer: sealer, Reach: w.reach, Mail: w.mail, Clock: w.clock.Now,
 		PublicURL: func() string { return "https://redoubt.example" }, Name: "redoubt/test",
 	})
-	w.Cleanup(w.n.Close)
 }
 
 func (w *world) update(fn func(ctx context.Context, tx *store.Tx) error) {
@@ -296,11 +292,6 @@ func (w *world) found(a added) (lineages []redoubt.Lineage) {
 	return lineages
 }
 
-// kinds of the work, and what does it.
-func (w *world) work() map[string]job.Work {
-	return map[string]job.Work{store.NotifyJob: w.n.Match, store.DeliverJob: w.n.Deliver}
-}
-
 // settle does all work that is due, as runners do, until nobody is told any more, and
 // returns how many jobs that were.
 func (w *world) settle() (jobs int) {
@@ -309,7 +300,6 @@ func (w *world) settle() (jobs int) {
 		if jobs++; jobs == 10_000 {
 			w.Fatal("the work does not end")
 		}
-		w.n.Idle()
 	}
 	return jobs
 }
@@ -317,14 +307,15 @@ func (w *world) settle() (jobs int) {
 // step does one job of some kinds, and reports whether one was due.
 func (w *world) step(kinds ...string) bool {
 	w.Helper()
-	j, err := w.s.ClaimJob(w.Context(), kinds, time.Minute, redoubt.JobOutage{})
+	j, err := storetest.Claim(w.Context(), w.s, time.Minute, kinds...)
 	if err != nil {
 		w.Fatal(err)
 	}
 	if j == nil {
 		return false
 	}
-	if _, _, err := w.work()[j.Kind](w.Context(), *j); err != nil {
+	work := map[string]queue.Work{store.NotifyJob: w.n.Match, store.DeliverJob: w.n.Deliver}
+	if _, _, err := work[j.Kind](w.Context(), *j); err != nil {
 		w.Fatalf("%s: %v", j.Kind, err)
 	}
 	if err := w.s.FinishJob(w.Context(), *j, nil, ""); err != nil {

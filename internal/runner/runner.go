@@ -53,10 +53,6 @@ type Config struct {
 	// Local lets repositories be folders of this machine, as file:///srv/x.git.
 	Local bool
 
-	// Turn waits until this runner may take a run, of which it is told when it is over; nil
-	// lets it take one at any time.
-	Turn func(ctx context.Context) (over func(), err error)
-
 	Limits Limits
 	Logger *slog.Logger
 }
@@ -157,16 +153,9 @@ var ErrToken = errors.New("the server takes this token no more")
 // is taken no more is ErrToken.
 func (r *Runner) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		worked, err := r.inTurn(ctx)
-		if errors.Is(err, errTurn) {
-			return err
-		}
-		var p *api.Problem
-		if errors.As(err, &p) && p.Code == api.CodeUnauthenticated {
-			return fmt.Errorf("%w: %w", ErrToken, err)
-		}
-		if errors.As(err, &p) && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden) {
-			return fmt.Errorf("the server lets this token take no runs: %w", err)
+		worked, err := r.RunOne(ctx, leaseWait)
+		if no := Refused(err); no != nil {
+			return no
 		}
 		if err != nil && ctx.Err() == nil {
 			r.Logger.Warn("no run could be taken or told of", "error", err)
@@ -181,20 +170,17 @@ func (r *Runner) Run(ctx context.Context) error {
 	return nil
 }
 
-// errTurn means that this runner is to take no run any more.
-var errTurn = errors.New("it gets no turn any more")
-
-// inTurn takes a run, once it may, and makes it.
-func (r *Runner) inTurn(ctx context.Context) (worked bool, err error) {
-	if r.Turn == nil {
-		return r.RunOne(ctx, leaseWait)
+// Refused returns why the server lets a runner take no runs, if that is what an error says:
+// ErrToken where the token is taken no more.
+func Refused(err error) error {
+	p, is := errors.AsType[*api.Problem](err)
+	switch {
+	case is && p.Code == api.CodeUnauthenticated:
+		return fmt.Errorf("%w: %w", ErrToken, err)
+	case is && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden):
+		return fmt.Errorf("the server lets this token take no runs: %w", err)
 	}
-	over, err := r.Turn(ctx)
-	if err != nil {
-		return false, fmt.Errorf("%w: %w", errTurn, err)
-	}
-	defer over()
-	return r.RunOne(ctx, 0)
+	return nil
 }
 
 // RunOne takes a run, waiting some seconds for one, and makes it. worked is false where

@@ -62,7 +62,11 @@ type transport struct {
 // client asks for who shows one credential.
 func (c Config) client(who asker) *http.Client {
 	base := &http.Transport{DialContext: c.Reach.Dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 2, IdleConnTimeout: askFor, TLSHandshakeTimeout: askFor, MaxResponseHeaderBytes: 1 << 20}
-	return &http.Client{Transport: &transport{c.Known.asked(base, who, c.Clock), c.Clock, c.Name}, Timeout: 2 * askFor, CheckRedirect: sameHost}
+	var asks http.RoundTripper = &transport{c.Known.asked(base, who, c.Clock), c.Clock, c.Name}
+	if c.Waits != nil {
+		asks = waiting{asks, c.Waits, who, c.Clock}
+	}
+	return &http.Client{Transport: asks, Timeout: 2 * askFor, CheckRedirect: sameHost}
 }
 
 // sameHost follows a repository to its new name, and nobody to another host, who would

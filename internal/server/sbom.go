@@ -97,7 +97,7 @@ func (c *call) createSBOMExport(ctx context.Context, in *sbomInput) (*api.Create
 	if err != nil {
 		return nil, fmt.Errorf("encode the export: %w", err)
 	}
-	out, err := runIdempotent(ctx, c, func(ctx context.Context) (*api.CreateSBOMExportResponse, error) {
+	return runIdempotent(ctx, c, func(ctx context.Context) (*api.CreateSBOMExportResponse, error) {
 		if in.request.ProjectID != 0 {
 			if _, err := c.seen(c.tx.Project(ctx, in.request.ProjectID)); err != nil {
 				return nil, err
@@ -106,10 +106,6 @@ func (c *call) createSBOMExport(ctx context.Context, in *sbomInput) (*api.Create
 		job, err := c.tx.RequestJob(ctx, redoubt.Job{Kind: SBOMJob, Token: auth.NewTaskToken(), Input: input})
 		return &api.CreateSBOMExportResponse{TaskToken: job.Token}, err
 	})
-	if err == nil && c.server.JobAdded != nil {
-		c.server.JobAdded()
-	}
-	return out, err
 }
 
 func (c *call) getSBOMExport(ctx context.Context, _ *none) (*api.SBOMExportStatusResponse, error) {

@@ -10,11 +10,13 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 func TestSBOMExportFromJobToDownload(t *testing.T) {
 	told := 0
-	h := newHarness(t, func(c *Config) { c.JobAdded = func() { told++ } })
+	h := newHarness(t)
+	h.store.OnQueued(func() { told++ })
 	ctx := t.Context()
 	started, err := h.client.CreateSBOMExport(ctx, "acme", api.CreateSBOMExportRequest{FormatVersion: &api.FormatVersion{CycloneDXVersion: "SBOM_CYCLONE_DX_VERSION_V1_6"}})
 	if err != nil || told != 1 {
@@ -25,7 +27,7 @@ func TestSBOMExportFromJobToDownload(t *testing.T) {
 		t.Errorf("status: %+v, %v", status, err)
 	}
 	h.clock.Advance(time.Second)
-	job, err := h.store.ClaimJob(ctx, []string{SBOMJob}, time.Minute, redoubt.JobOutage{})
+	job, err := storetest.Claim(ctx, h.store, time.Minute, SBOMJob)
 	if err != nil || job == nil {
 		t.Fatalf("claim: %+v, %v", job, err)
 	}

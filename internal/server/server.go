@@ -62,10 +62,8 @@ type Config struct {
 	Collectors []prometheus.Collector
 	// MetricsElsewhere leaves /metrics out: MetricsHandler has a listener of its own.
 	MetricsElsewhere bool
-	// JobAdded is told that there is work to do. It may be nil.
-	JobAdded func()
-	// TicketAdded is told that there is a ticket to create. Nil: nobody creates any here.
-	TicketAdded func()
+	// CreatesTickets says that this process runs the queue, which creates tickets.
+	CreatesTickets bool
 }
 
 // Limits bound what clients may ask for; zero members take their default.

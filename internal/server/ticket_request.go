@@ -57,9 +57,6 @@ func (c *call) createTickets(ctx context.Context, in *createTicketsInput) (*api.
 	if err != nil || len(out.Pending) == 0 {
 		return out, err
 	}
-	if c.server.TicketAdded != nil {
-		c.server.TicketAdded()
-	}
 	return out, c.awaitTickets(ctx, out)
 }
 
@@ -155,7 +152,7 @@ func (c *call) awaitTickets(ctx context.Context, out *api.CreateTicketsResponse)
 			return err
 		}
 		out.Pending = append([]api.TicketPending{}, still...)
-		if pending = still; len(still) == 0 || waited >= ticketWait || c.server.TicketAdded == nil || c.server.draining.Load() {
+		if pending = still; len(still) == 0 || waited >= ticketWait || !c.server.CreatesTickets || c.server.draining.Load() {
 			return nil
 		}
 		select {

@@ -273,6 +273,20 @@ func (tx *Tx) AuditFollowed(at redoubt.ProjectRef, version int64, findings int) 
 	tx.audit("advisories.follow", subject("project", at.ProjectID), nil, followedImage{at.Ref, version, findings})
 }
 
+// MatchJob is the kind of the server's job that has all deployments follow the advisories and
+// the scores.
+const MatchJob = "match"
+
+// QueueMatching has deployments follow the advisories.
+func (s *Store) QueueMatching(ctx context.Context) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error { return q.queueMatching(ctx, s.now()) })
+}
+
+func (q *session) queueMatching(ctx context.Context, now time.Time) error {
+	_, err := q.enqueue(ctx, 0, now, []redoubt.Job{{Kind: MatchJob, Subject: MatchJob}})
+	return err
+}
+
 // AdvisoryMatches returns how far each deployment has followed the advisories,
 // by its id; those that never did are not in the answer.
 func (s *Store) AdvisoryMatches(ctx context.Context) (map[int64]redoubt.AdvisoryProgress, error) {

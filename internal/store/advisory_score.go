@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -57,7 +58,7 @@ func (s *Store) PutScores(ctx context.Context, read func(put func(redoubt.EPSSSc
 			err = flush()
 		}
 		if err == nil {
-			err = q.moveScores(ctx)
+			err = q.moveScores(ctx, s.now())
 		}
 		return err
 	})
@@ -77,19 +78,21 @@ func (s *Store) PutExploited(ctx context.Context, list []redoubt.KEV) error {
 		if err := q.insertGlobal(ctx, `kev (cve, added_at, due_at, ransomware, name, action)`, rows, `ON CONFLICT DO NOTHING`); err != nil {
 			return err
 		}
-		return q.moveScores(ctx)
+		return q.moveScores(ctx, s.now())
 	})
 }
 
 // moveScores gives the scores and the catalogue of exploited vulnerabilities another
 // version.
-func (q *session) moveScores(ctx context.Context) error {
+func (q *session) moveScores(ctx context.Context, now time.Time) error {
 	version, err := one(ctx, q, scalar[int64], `SELECT scores_version FROM advisory_state WHERE id = 1`+q.engine.forUpdate)
 	if err != nil {
 		return err
 	}
-	err = q.write(ctx, `UPDATE advisory_state SET scores_version = $1 WHERE id = 1`, versionAfter(version))
-	return err
+	if err := q.write(ctx, `UPDATE advisory_state SET scores_version = $1 WHERE id = 1`, versionAfter(version)); err != nil {
+		return err
+	}
+	return q.queueMatching(ctx, now)
 }
 
 // RefreshScores writes the EPSS scores of what supply-chain findings are about

@@ -79,7 +79,10 @@ func (s *Store) PublishAdvisories(ctx context.Context) (version int64, err error
 		if err = q.write(ctx, `DELETE FROM advisory_change WHERE version <= (SELECT MIN(version) FROM advisory_match)`); err != nil {
 			return err
 		}
-		return q.write(ctx, `DELETE FROM advisory_alias_change WHERE version <= $1`, min(behind, version))
+		if err = q.write(ctx, `DELETE FROM advisory_alias_change WHERE version <= $1`, min(behind, version)); err != nil {
+			return err
+		}
+		return q.queueMatching(ctx, s.now())
 	})
 	return version, err
 }

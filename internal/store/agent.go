@@ -103,12 +103,7 @@ func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, 
 	if err := tx.write(ctx, `UPDATE agent_scan SET done_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, done); err != nil {
 		return err
 	}
-	err := tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, j.Kind, tx.now.Add(-jobKeep))
-	if err != nil {
-		return err
-	}
-	_, err = tx.insertJob(ctx, j, "", "ON CONFLICT (deployment_id, token) DO NOTHING")
-	return err
+	return tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, []redoubt.Job{j}, jobDetails{kept: jobKeep, conflict: "ON CONFLICT (deployment_id, token) DO NOTHING"})
 }
 
 // AnswerAgentScan keeps the answer to a scan's completion, in place of its

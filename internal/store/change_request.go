@@ -87,35 +87,17 @@ const maxHearings = 2000
 // QueueHearing has a delivery of a connection worked off, in place of one about the same
 // subject that waits: the input of that is returned, and the job is as new as one that is
 // added. Where too many of the connection wait, it is a redoubt.BusyError.
-func (tx *Tx) QueueHearing(ctx context.Context, delivery, connection int64, subject string, input []byte) (instead []byte, err error) {
-	of := fmt.Sprintf("%d ", connection)
-	subject = of + subject
-	if err := tx.dropEnded(ctx, HearJob, tx.now.Add(-tellKept)); err != nil {
-		return nil, err
-	}
-	waiting, err := many(ctx, tx, scanJob, `SELECT `+jobColumns+` FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND subject = $4 ORDER BY id LIMIT 1`, HearJob, int64(redoubt.JobQueued), subject)
-	if err != nil {
-		return nil, err
-	}
-	for _, j := range waiting { // unless somebody claims it at this time: that one may have asked the host already
-		n, err := tx.exec(ctx, `UPDATE job SET input_json = $4, created_at = $5, attempt = 0, run_at = $6 WHERE deployment_id = $1 AND id = $2 AND state = $3`,
-			j.ID, int64(redoubt.JobQueued), string(input), tx.now, dueAtOnce)
-		if err == nil && n > 0 {
-			err = tx.session.jobDue(ctx, tx.deployment.ID, HearJob, dueAtOnce)
-		}
-		if err != nil || n > 0 {
-			return j.Input, err
-		}
-	}
-	had, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND subject LIKE $4`, HearJob, int64(redoubt.JobQueued), of+"%")
-	if err == nil && had >= maxHearings {
-		err = &redoubt.BusyError{Text: fmt.Sprintf("%d webhooks of this connection wait to be worked off. Send this one again later.", had), Wait: time.Minute}
+func (tx *Tx) QueueHearing(ctx context.Context, c redoubt.Connection, subject string, input []byte) (instead []byte, err error) {
+	of := fmt.Sprintf("%d ", c.ID)
+	others, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND subject LIKE $4 AND subject <> $5`,
+		HearJob, int64(redoubt.JobQueued), of+"%", of+subject)
+	if err == nil && others >= maxHearings {
+		err = &redoubt.BusyError{Text: fmt.Sprintf("%d webhooks of this connection wait to be worked off. Send this one again later.", others), Wait: time.Minute}
 	}
 	if err != nil {
 		return nil, err
 	}
-	_, err = tx.insertJob(ctx, redoubt.Job{Kind: HearJob, Token: fmt.Sprintf("hear:%d", delivery), Subject: subject, Input: input}, "", "")
-	return nil, err
+	return tx.Enqueue(ctx, redoubt.Job{Kind: HearJob, Subject: of + subject, Key: HostKey(c.BaseURL), Input: input})
 }
 
 // Delivery is a webhook that was verified.

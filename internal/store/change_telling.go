@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -18,11 +20,40 @@ const TellJob = "tell"
 type Telling struct {
 	ProjectID int64  `json:"project"`
 	Commit    string `json:"commit"`
-	Serial    int64  `json:"serial"` // tells one telling from the next
 }
 
-// tellKept is for how long jobs that have told are kept.
-const tellKept = 24 * time.Hour
+// HostKey is the key of jobs that ask a code host, by the address of the connection.
+func HostKey(baseURL string) string {
+	if u, err := url.Parse(baseURL); err == nil {
+		return u.Host
+	}
+	return baseURL
+}
+
+// FollowJob is the kind of job that asks a code host what is new to one connection.
+const FollowJob = "follow"
+
+// Following is the input of a FollowJob.
+type Following struct {
+	ConnectionID int64 `json:"connection"`
+}
+
+func followJob(c redoubt.Connection) redoubt.Job {
+	return redoubt.Job{Kind: FollowJob, Subject: strconv.FormatInt(c.ID, 10), Key: HostKey(c.BaseURL), Input: []byte(encoded(Following{c.ID}))}
+}
+
+// QueueFollowing has a host asked at a time what is new to a connection.
+func (tx *Tx) QueueFollowing(ctx context.Context, c redoubt.Connection, at time.Time) error {
+	j := followJob(c)
+	j.DueAt = at
+	_, err := tx.Enqueue(ctx, j)
+	return err
+}
+
+// EnsureFollowing is QueueFollowing now, where the host is not to be asked anyway.
+func (tx *Tx) EnsureFollowing(ctx context.Context, c redoubt.Connection) error {
+	return tx.EnsureJob(ctx, followJob(c))
+}
 
 // QueueTelling has a code host told about a commit, where the project is a repository of
 // one that takes statuses.
@@ -33,23 +64,16 @@ func (tx *Tx) QueueTelling(ctx context.Context, projectID int64, commit string) 
 	if hears, err := tx.hostHears(ctx); err != nil || !hears {
 		return err
 	}
-	list, err := many(ctx, tx, scalar[int64], `SELECT r.id FROM repository r JOIN connection c ON c.deployment_id = r.deployment_id AND c.id = r.connection_id
+	list, err := many(ctx, tx, scalar[string], `SELECT c.base_url FROM repository r JOIN connection c ON c.deployment_id = r.deployment_id AND c.id = r.connection_id
 		WHERE r.deployment_id = $1 AND r.project_id = $2 AND c.kind <> $3`, projectID, int64(redoubt.HostGit))
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	t := Telling{ProjectID: projectID, Commit: commit}
-	if t.Serial, err = tx.newID(ctx, seqConnection); err != nil {
-		return err
-	}
-	input, err := json.Marshal(t)
+	input, err := json.Marshal(Telling{ProjectID: projectID, Commit: commit})
 	if err != nil {
 		return err
 	}
-	if err := tx.dropEnded(ctx, TellJob, tx.now.Add(-tellKept)); err != nil {
-		return err
-	}
-	_, err = tx.insertJob(ctx, redoubt.Job{Kind: TellJob, Token: fmt.Sprintf("tell:%d", t.Serial), Input: input}, "", "")
+	_, err = tx.Enqueue(ctx, redoubt.Job{Kind: TellJob, Subject: fmt.Sprintf("%d %s", projectID, commit), Key: HostKey(list[0]), Input: input})
 	return err
 }
 
@@ -72,23 +96,6 @@ func (tx *Tx) queueTellingOf(ctx context.Context, scanID int64) error {
 func (tx *Tx) hostHears(ctx context.Context) (bool, error) {
 	some, err := many(ctx, tx, scalar[int64], `SELECT id FROM connection WHERE deployment_id = $1 AND kind <> $2 ORDER BY id LIMIT 1`, int64(redoubt.HostGit))
 	return len(some) > 0, err
-}
-
-// OtherTellings reports whether a later job tells of the same commit, or is about to, so
-// that this one may leave it to that; and whether an earlier one is under way. That is
-// waited for: it may have read less, and would be heard last.
-func (tx *Tx) OtherTellings(ctx context.Context, t Telling) (newer, older bool, err error) {
-	open, err := many(ctx, tx, func(r row) (j redoubt.Job, err error) { return j, r.Scan(&j.State, &j.Input) },
-		`SELECT state, input_json FROM job WHERE deployment_id = $1 AND kind = $2 AND state IN ($3, $4)`, TellJob, int64(redoubt.JobQueued), int64(redoubt.JobRunning))
-	for _, j := range open {
-		var other Telling
-		if json.Unmarshal(j.Input, &other) != nil || other.ProjectID != t.ProjectID || other.Commit != t.Commit {
-			continue
-		}
-		newer = newer || other.Serial > t.Serial
-		older = older || other.Serial < t.Serial && j.State == redoubt.JobRunning
-	}
-	return newer, older, err
 }
 
 // OpenLineages tells which lineages one of the refs has unresolved, and nobody ignores.

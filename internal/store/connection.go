@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -83,7 +84,7 @@ func (tx *Tx) AddConnection(ctx context.Context, c redoubt.Connection, seal func
 		return c, connectionNameTaken(c.Name, err)
 	}
 	tx.audit("connection.create", subject("connection", c.ID), nil, imageOfConnection(c))
-	return c, nil
+	return c, tx.QueueFollowing(ctx, c, time.Time{})
 }
 
 // peopleOf are the people of a connection, never nil.

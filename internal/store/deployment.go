@@ -53,8 +53,8 @@ func listedFields(d *redoubt.Deployment) []any {
 // they need a second factor. What else there is of one, Deployment tells: the list is
 // where all tenants can be asked for, wherever each of them is.
 func (s *Store) Deployments(ctx context.Context) (list []redoubt.Deployment, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		list, err = many(ctx, q, func(r row) (d redoubt.Deployment, err error) { return d, r.Scan(listedFields(&d)...) },
+	err = s.engine.ask(ctx, func(ctx context.Context) error {
+		list, err = many(ctx, pool{s.engine, s.engine.read}, func(r row) (d redoubt.Deployment, err error) { return d, r.Scan(listedFields(&d)...) },
 			`SELECT `+listedColumns+` FROM deployment_slug d ORDER BY d.deployment_id`)
 		return err
 	})
@@ -129,6 +129,9 @@ func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redo
 		tx.clock = s.now
 		tx.audit("deployment.create", subject("deployment", id), nil, deploymentImage{slug, name})
 		if err := tx.addDefaultPolicies(ctx); err != nil {
+			return err
+		}
+		if err := q.queueMatching(ctx, s.now()); err != nil { // it has followed no advisories yet
 			return err
 		}
 		for _, fn := range first {

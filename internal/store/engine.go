@@ -31,6 +31,7 @@ type engine struct {
 
 	forUpdate  string        // ends a SELECT that locks its rows
 	skipLocked string        // ends a SELECT that takes rows nobody works on
+	announce   string        // has the queues of other processes look once it is committed; empty where none can hear
 	byBytes    string        // orders text by its bytes, whatever the database's locale
 	checks     []engineCheck // how the database looks through itself, where no catalogue tells
 	fileChecks []string      // each returns "ok", or what is wrong with the file, the quickest first; none where nothing does
@@ -59,6 +60,8 @@ type engine struct {
 	health       health
 	replaced     atomic.Pointer[NewerSchemaError] // nil until a newer program has migrated the database
 	closed       atomic.Bool
+	listen       func(ctx context.Context, heard func()) error // nil where nothing is announced
+	queued       func()                                        // see Store.OnQueued; nil while nobody asked
 }
 
 // maxArgs bounds the arguments of one statement. SQLite takes 32,766 and
@@ -149,12 +152,38 @@ func (e *engine) updateUnjudged(caller context.Context, fn func(context.Context,
 	if err := fn(ctx, q); err != nil || !q.wrote {
 		return gaveUp(ctx, caller, err)
 	}
-	if err := q.tx.Commit(); err != nil || !q.shreds {
+	err = q.tx.Commit()
+	if err == nil && q.announces && e.queued != nil {
+		e.queued()
+	}
+	if err != nil || !q.shreds {
 		return e.explain(ctx, err)
 	}
 	// Done is done: a reader that is at work only keeps the log a while longer.
 	_, _ = e.write.ExecContext(ctx, e.flush)
 	return nil
+}
+
+// writeOne writes with a single statement, outside of any transaction, and returns how many
+// rows it wrote.
+func (e *engine) writeOne(caller context.Context, query string, args ...any) (n int64, err error) {
+	if e.oneWriter {
+		end, err := e.turns.take(caller, 0)
+		if err != nil {
+			return 0, e.explain(caller, err)
+		}
+		defer end()
+	}
+	if err := matchArgs(query, len(args)); err != nil {
+		return 0, err
+	}
+	return n, e.ask(caller, func(ctx context.Context) error {
+		result, err := e.write.ExecContext(ctx, query, bind(args)...)
+		if err == nil {
+			n, err = result.RowsAffected()
+		}
+		return err
+	})
 }
 
 // ask runs a query outside of any transaction.

@@ -86,6 +86,10 @@ func (e *engine) checkSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return e.judgeSchema(stored)
+}
+
+func (e *engine) judgeSchema(stored int64) error {
 	if stored <= e.schema {
 		e.replaced.Store(nil)
 		return nil

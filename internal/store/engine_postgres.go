@@ -62,6 +62,7 @@ func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnCon
 		snapshot:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		forUpdate:  " FOR UPDATE",
 		skipLocked: " FOR UPDATE SKIP LOCKED",
+		announce:   `SELECT pg_notify('` + jobChannel + `', '')`,
 		byBytes:    ` COLLATE "C"`,
 		compact:    `VACUUM FULL setting`,
 		exclusive:  `SELECT pg_advisory_xact_lock(4097083627)`, // a number that nobody else takes
@@ -72,6 +73,7 @@ func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnCon
 		stall: &stall{limit: limit, ask: postgresAnswers(config)},
 	}
 	e.makeRoom(postgresIndex)
+	e.listen = postgresListen(config)
 	return e, config, nil
 }
 

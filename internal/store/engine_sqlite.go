@@ -31,6 +31,10 @@ const (
 	busyAttempts = 40
 )
 
+// SQLiteDriver is the name of the driver of database/sql that opens SQLite. Tests replace it by
+// one that counts.
+var SQLiteDriver = "sqlite"
+
 // openSQLite opens redoubt.db in a folder, which it makes if need be. Readers
 // have connections of their own and never wait for the one writer.
 func openSQLite(ctx context.Context, dir string) (*engine, error) {
@@ -182,7 +186,7 @@ func sqlitePool(path string, options url.Values, size int, pragmas ...string) (*
 	query.Set("_txlock", "immediate")
 	query["_pragma"] = append(slices.Concat(options["_pragma"], pragmas), "busy_timeout("+busyMillis+")", "temp_store(MEMORY)")
 	name := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: query.Encode()}
-	db, err := sql.Open("sqlite", name.String())
+	db, err := sql.Open(SQLiteDriver, name.String())
 	if err != nil {
 		return nil, err
 	}

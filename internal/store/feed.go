@@ -37,9 +37,9 @@ func (s *Store) Version(ctx context.Context, deploymentID int64) (version int64,
 // Versions are those of the deployments named, without those that there are not.
 func (s *Store) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]int64, error) {
 	versions := make(map[int64]int64, len(deploymentIDs))
-	err := s.engine.viewBy(ctx, s.engine.index, func(ctx context.Context, q *session) error {
-		in, list := q.in("id", 1, deploymentIDs)
-		return each(ctx, q, func(r row) error {
+	in, list := s.engine.list("id", 1, cleanList(deploymentIDs))
+	err := s.engine.ask(ctx, func(ctx context.Context) error {
+		return each(ctx, pool{s.engine, s.engine.index}, func(r row) error {
 			var id, version int64
 			err := r.Scan(&id, &version)
 			versions[id] = version

@@ -1,18 +1,20 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
 	"github.com/redoubt/redoubt"
 )
 
-const jobColumns = `deployment_id, id, kind, token, state, claim, attempt, subject, input_json, result, media_type, error, created_at, finished_at`
+const jobColumns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json, result, media_type, error, created_at, finished_at`
 
 func scanJob(r row) (j redoubt.Job, err error) {
 	var input string
-	err = r.Scan(&j.DeploymentID, &j.ID, &j.Kind, &j.Token, &j.State, &j.Claim, &j.Attempt, &j.Subject, &input, &j.Result, &j.MediaType, &j.Error,
+	err = r.Scan(&j.DeploymentID, &j.ID, &j.Kind, &j.Token, &j.State, &j.Claim, &j.Attempt, &j.Subject, &j.Key, &input, &j.Result, &j.MediaType, &j.Error,
 		instant(&j.CreatedAt), instant(&j.FinishedAt))
 	j.Input = []byte(input)
 	return j, err
@@ -29,62 +31,186 @@ type jobImage struct {
 // Kind, token and input are the caller's; the token must be unguessable. The
 // actor of the transaction is who asked for it, within the bounds of RequestJob.
 func (tx *Tx) AddJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error) {
-	j, err := tx.insertJob(ctx, j, requesterOf(tx.actor), "")
-	if err == nil {
-		tx.audit("job.create", subject("job", j.ID), nil, jobImage{j.Kind, string(j.Input)})
+	var err error
+	if j.ID, err = tx.newID(ctx, seqJob); err != nil {
+		return j, err
 	}
-	return j, err
+	j.DeploymentID, j.State, j.CreatedAt = tx.deployment.ID, redoubt.JobQueued, tx.now
+	if err := tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, []redoubt.Job{j}, jobDetails{requester: requesterOf(tx.actor)}); err != nil {
+		return j, err
+	}
+	tx.audit("job.create", subject("job", j.ID), nil, jobImage{j.Kind, string(j.Input)})
+	return j, nil
 }
 
 // dueAtOnce is when new work is due: now, even by a clock that steps back.
 var dueAtOnce = time.UnixMicro(0)
 
-func (tx *Tx) insertJob(ctx context.Context, j redoubt.Job, requester, conflict string) (redoubt.Job, error) {
-	return tx.insertJobDue(ctx, j, dueAtOnce, requester, conflict)
+// jobDetails are what is stored of new jobs besides what they are about.
+type jobDetails struct {
+	requester string
+	conflict  string        // of the statement that inserts them
+	kept      time.Duration // for how long those of the kind are kept that ended
 }
 
-// insertJobDue is insertJob of work that is due at a time.
-func (tx *Tx) insertJobDue(ctx context.Context, j redoubt.Job, due time.Time, requester, conflict string) (redoubt.Job, error) {
-	added, err := tx.insertJobs(ctx, []redoubt.Job{j}, due, requester, conflict)
-	if err != nil {
-		return j, err
-	}
-	return added[0], nil
+// Enqueue adds work that is due at its time. Where work of the same kind and subject waits
+// already, that takes the input, and the earlier of the two times, as if it were new: old is
+// what it was about before.
+func (tx *Tx) Enqueue(ctx context.Context, j redoubt.Job) (old []byte, err error) {
+	before, err := tx.session.enqueue(ctx, tx.deployment.ID, tx.now, []redoubt.Job{j})
+	return before[j.Subject], err
 }
 
-// insertJobs is insertJobDue of several of one kind.
-func (tx *Tx) insertJobs(ctx context.Context, list []redoubt.Job, due time.Time, requester, conflict string) ([]redoubt.Job, error) {
-	ids, err := tx.newIDs(ctx, seqJob, len(list))
-	if err != nil {
-		return nil, err
-	}
-	added, rows := make([]redoubt.Job, len(list)), make([][]any, len(list))
-	for i, j := range list {
-		added[i] = redoubt.Job{
-			ID: ids[i], DeploymentID: tx.deployment.ID, Kind: j.Kind, Token: j.Token, Subject: j.Subject, Input: j.Input,
-			State: redoubt.JobQueued, CreatedAt: tx.now,
+// EnsureJob is Enqueue where no work of the kind and subject waits or is under way.
+func (tx *Tx) EnsureJob(ctx context.Context, j redoubt.Job) error {
+	return tx.session.ensureJob(ctx, tx.deployment.ID, tx.now, j)
+}
+
+// EnsureServerJob is EnsureJob of work that belongs to no deployment.
+func (s *Store) EnsureServerJob(ctx context.Context, j redoubt.Job) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error { return q.ensureJob(ctx, 0, s.now(), j) })
+}
+
+// HastenServerJob has work of the server that waits be due by a time at the latest.
+func (s *Store) HastenServerJob(ctx context.Context, j redoubt.Job) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		n, err := q.exec(ctx, `UPDATE job SET run_at = $5 WHERE deployment_id = $1 AND kind = $2 AND subject = $3 AND state = $4 AND run_at > $5`,
+			0, j.Kind, j.Subject, redoubt.JobQueued, j.DueAt)
+		if q.wrote = n > 0; err != nil || n == 0 {
+			return err
 		}
-		rows[i] = []any{ids[i], j.Kind, j.Token, added[i].State, 0, 0, due, string(j.Input), "", "", tx.now, requester, j.Subject}
+		return q.jobDue(ctx, 0, j.Kind, j.DueAt)
+	})
+}
+
+// EnqueueServer is Enqueue of work that belongs to no deployment.
+func (s *Store) EnqueueServer(ctx context.Context, j redoubt.Job) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		_, err := q.enqueue(ctx, 0, s.now(), []redoubt.Job{j})
+		return err
+	})
+}
+
+func (q *session) ensureJob(ctx context.Context, deploymentID int64, now time.Time, j redoubt.Job) error {
+	open, err := many(ctx, q, scalar[int64], `SELECT id FROM job WHERE deployment_id = $1 AND kind = $2 AND subject = $3 AND state IN ($4, $5) LIMIT 1`,
+		deploymentID, j.Kind, j.Subject, redoubt.JobQueued, redoubt.JobRunning)
+	if err != nil || len(open) > 0 {
+		return err
 	}
-	if err := tx.session.jobDue(ctx, tx.deployment.ID, list[0].Kind, due); err != nil {
+	return q.insertJobs(ctx, deploymentID, now, []redoubt.Job{j}, jobDetails{})
+}
+
+// enqueue adds work of one kind, as Tx.Enqueue does, with as few round trips for many as for
+// one. What it replaces is returned by subject. Waiting jobs that a queue claims at this time
+// are left to it: their workers may have looked already.
+func (q *session) enqueue(ctx context.Context, deploymentID int64, now time.Time, list []redoubt.Job) (map[string][]byte, error) {
+	old, kind := map[string][]byte{}, list[0].Kind
+	waiting := map[string]int64{}
+	in, subjects := q.in("subject", 4, subjectsOf(list))
+	err := each(ctx, q, func(r row) error {
+		var id int64
+		var subject, input string
+		err := r.Scan(&id, &subject, &input)
+		waiting[subject], old[subject] = id, []byte(input)
+		return err
+	}, `SELECT id, subject, input_json FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND `+in+` AND subject <> '' ORDER BY id DESC`+q.engine.forUpdate,
+		deploymentID, kind, redoubt.JobQueued, subjects)
+	if err != nil {
 		return nil, err
 	}
-	return added, tx.insert(ctx, "job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error, created_at, requester, subject)", rows, conflict)
+	var added []redoubt.Job
+	due := farFuture
+	for _, j := range list {
+		id, waits := waiting[j.Subject]
+		if !waits {
+			added = append(added, j)
+			continue
+		}
+		due = earlier(due, atOnce(j.DueAt))
+		err := q.write(ctx, `UPDATE job SET input_json = $3, key = $4, created_at = $5, attempt = 0, run_at = CASE WHEN run_at < $6 THEN run_at ELSE $6 END
+			WHERE deployment_id = $1 AND id = $2`, deploymentID, id, orObject(j.Input), j.Key, now, atOnce(j.DueAt))
+		if err != nil {
+			return nil, err
+		}
+	}
+	if due != farFuture {
+		if err := q.jobDue(ctx, deploymentID, kind, due); err != nil {
+			return nil, err
+		}
+	}
+	if len(added) > 0 {
+		err = q.insertJobs(ctx, deploymentID, now, added, jobDetails{})
+	}
+	return old, err
+}
+
+func subjectsOf(list []redoubt.Job) []string {
+	subjects := make([]string, len(list))
+	for i, j := range list {
+		subjects[i] = j.Subject
+	}
+	return subjects
+}
+
+// farFuture is later than any work is due.
+var farFuture = time.UnixMicro(1 << 60)
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// atOnce is when new work is due, by its DueAt.
+func atOnce(at time.Time) time.Time {
+	if at.IsZero() {
+		return dueAtOnce
+	}
+	return at
+}
+
+func orObject(input []byte) string { return cmp.Or(string(input), "{}") }
+
+// insertJobs adds work of one kind, and forgets some that ended.
+func (q *session) insertJobs(ctx context.Context, deploymentID int64, now time.Time, list []redoubt.Job, d jobDetails) error {
+	kind, due := list[0].Kind, farFuture
+	if err := q.dropEnded(ctx, deploymentID, kind, now.Add(-d.kept)); err != nil {
+		return err
+	}
+	rows := make([][]any, len(list))
+	for i, j := range list {
+		var id any = nextID(seqJob)
+		if j.ID != 0 {
+			id = j.ID
+		}
+		due = earlier(due, atOnce(j.DueAt))
+		rows[i] = []any{
+			id, kind, cmp.Or(j.Token, rand.Text()), redoubt.JobQueued, 0, 0, atOnce(j.DueAt), orObject(j.Input), "", "", now, d.requester, j.Subject, j.Key,
+		}
+	}
+	if err := q.jobDue(ctx, deploymentID, kind, due); err != nil {
+		return err
+	}
+	const into = "job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error, created_at, requester, subject, key)"
+	return q.insert(ctx, deploymentID, into, rows, d.conflict)
 }
 
 // droppedAtOnce is how many jobs go at once at most: more than come, so that what is
 // left over goes too.
 const droppedAtOnce = 100
 
-// dropEnded forgets jobs of a kind that ended before a time, the first at first.
-func (tx *Tx) dropEnded(ctx context.Context, kind string, before time.Time) error {
-	return tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND id IN
-		(SELECT id FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3 ORDER BY finished_at LIMIT $4)`, kind, before, droppedAtOnce)
+// dropEnded forgets jobs of a kind that ended before a time, the first at first. What people
+// ask for is kept by other rules (see RequestJob).
+func (q *session) dropEnded(ctx context.Context, deploymentID int64, kind string, before time.Time) error {
+	return q.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND id IN
+		(SELECT id FROM job WHERE deployment_id = $1 AND kind = $2 AND requester = '' AND finished_at < $3 ORDER BY finished_at LIMIT $4)`,
+		deploymentID, kind, before, droppedAtOnce)
 }
 
 // Jobs lists the newest work of a kind, limit at most, without its results.
 func (tx *Tx) Jobs(ctx context.Context, kind string, limit int) ([]redoubt.Job, error) {
-	const columns = `deployment_id, id, kind, token, state, claim, attempt, subject, input_json, NULL, media_type, error, created_at, finished_at`
+	const columns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json, NULL, media_type, error, created_at, finished_at`
 	return many(ctx, tx, scanJob, `SELECT `+columns+` FROM job WHERE deployment_id = $1 AND kind = $2 ORDER BY id DESC LIMIT $3`, kind, limit)
 }
 

@@ -40,8 +40,8 @@ func (tx *Tx) RequestJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error
 	if err != nil {
 		return j, err
 	}
-	if len(same) > 0 { // a server of the version before has told nobody of it
-		return same[0], tx.session.jobDue(ctx, tx.deployment.ID, j.Kind, dueAtOnce)
+	if len(same) > 0 {
+		return same[0], nil
 	}
 	if err := tx.checkWaiting(ctx, j.Kind); err != nil {
 		return j, err

@@ -53,51 +53,10 @@ func (w workplace) read(token string) (j redoubt.Job) {
 	return j
 }
 
-// TestLeasesThatRanOutInAnOutage: who held them may be alive. They wait for the end of
-// the outage, and cost no attempt then; those that ran out before it or after are as ever.
-func TestLeasesThatRanOutInAnOutage(t *testing.T) {
-	eachWorkplace(t, func(w workplace) {
-		outage := redoubt.JobOutage{}
-		claim := func() *redoubt.Job {
-			j, err := w.ClaimJob(w.t.Context(), exports, time.Minute, outage)
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			return j
-		}
-		w.add("a")
-		before := claim()
-		w.clock.Advance(time.Minute + time.Second)
-		w.add("b")
-		outage.From = w.clock.Now()
-		outage.Until = outage.From.Add(10 * time.Minute)
-		if got := claim(); got == nil || got.ID != before.ID || got.Attempt != 2 {
-			w.t.Fatalf("claimed is %v, want the one whose lease ran out before, another attempt", got)
-		}
-		if got := claim(); got == nil || got.ID == before.ID {
-			w.t.Fatalf("claimed is %v, want the one that nobody had", got)
-		}
-		w.clock.Advance(10*time.Minute - time.Second)
-		if early := claim(); early != nil {
-			w.t.Fatalf("claimed %v in the outage", early)
-		}
-		w.clock.Advance(time.Second)
-		for _, want := range []redoubt.Job{{ID: before.ID, Claim: 3, Attempt: 2}, {ID: before.ID + 1, Claim: 2, Attempt: 1}} {
-			if got := claim(); got == nil || got.ID != want.ID || got.Claim != want.Claim || got.Attempt != want.Attempt {
-				w.t.Errorf("claimed is %v, want job %d by claim %d, still attempt %d", got, want.ID, want.Claim, want.Attempt)
-			}
-		}
-		w.clock.Advance(time.Minute + time.Second)
-		if got := claim(); got == nil || got.Attempt != 3 {
-			w.t.Errorf("claimed is %v, want another attempt: its lease ran out after the outage", got)
-		}
-	})
-}
-
 // claim leases a job for a minute; nil is none.
 func (w workplace) claim() *redoubt.Job {
 	w.t.Helper()
-	j, err := w.ClaimJob(w.t.Context(), exports, time.Minute, redoubt.JobOutage{})
+	j, err := storetest.Claim(w.t.Context(), w.Store, time.Minute, exports...)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -108,7 +67,7 @@ func TestJobIsClaimedDoneAndRead(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		first, second := w.add("job-token"), w.add("second")
 		same(w.t, "queued", w.read("job-token"), first)
-		if none, err := w.ClaimJob(w.t.Context(), []string{"other"}, time.Minute, redoubt.JobOutage{}); none != nil || err != nil {
+		if none, err := storetest.Claim(w.t.Context(), w.Store, time.Minute, "other"); none != nil || err != nil {
 			w.t.Errorf("claimed %v, %v of another kind", none, err)
 		}
 		got := w.claim()
@@ -260,7 +219,7 @@ func TestEveryJobIsClaimedOnceByManyWorkers(t *testing.T) {
 				worker := s
 				wg.Go(func() {
 					for {
-						j, err := worker.ClaimJob(t.Context(), exports, time.Minute, redoubt.JobOutage{})
+						j, err := storetest.Claim(t.Context(), worker, time.Minute, exports...)
 						if err != nil {
 							t.Error(err)
 						}
@@ -302,7 +261,7 @@ func TestTenantsTakeTurns(t *testing.T) {
 		other.add("two")
 		claim := func() (claimed []int64) {
 			for {
-				j, err := w.ClaimJob(w.t.Context(), exports, time.Minute, redoubt.JobOutage{})
+				j, err := storetest.Claim(w.t.Context(), w.Store, time.Minute, exports...)
 				if err != nil {
 					w.t.Fatal(err)
 				}
@@ -331,7 +290,7 @@ func TestTenantsThatCannotBeAskedKeepNoOtherWaiting(t *testing.T) {
 	for _, text := range []string{
 		`CREATE FUNCTION away() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'node is away'; END $$`,
 		`CREATE TRIGGER away BEFORE UPDATE ON job FOR EACH ROW WHEN (OLD.deployment_id >= 1000000) EXECUTE FUNCTION away()`,
-		`INSERT INTO job_due (deployment_id, kind, due_at) SELECT 1000000 + n, 'sbom', 0 FROM generate_series(1, 150) n`,
+		`INSERT INTO job_due (deployment_id, kind, due_at) SELECT 1000000 + n, 'sbom', 0 FROM generate_series(1, 250) n`,
 		`INSERT INTO job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error, created_at, requester)
 			SELECT deployment_id, 5000000 + deployment_id, 'sbom', 'away' || deployment_id, 1, 0, 0, 0, '{}', '', '', 0, '' FROM job_due WHERE deployment_id >= 1000000`,
 	} {
@@ -345,13 +304,19 @@ func TestTenantsThatCannotBeAskedKeepNoOtherWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		j, err := w.ClaimJob(t.Context(), exports, time.Minute, redoubt.JobOutage{})
-		if j != nil {
-			same(t, "whose job", j.DeploymentID, w.d.ID)
-			return
+		due, err := w.DueJobs(t.Context(), exports, 0)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err == nil {
-			t.Fatal("tenants that cannot be asked are not told of")
+		for _, d := range due {
+			j, err := w.ClaimJob(t.Context(), d, nil, time.Minute)
+			if j != nil {
+				same(t, "whose job", j.DeploymentID, w.d.ID)
+				return
+			}
+			if err == nil {
+				t.Fatal("tenants that cannot be asked are not told of")
+			}
 		}
 	}
 	t.Error("two looks did not reach the tenant that can be asked")

@@ -8,10 +8,10 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const notificationColumns = `id, rule_id, receiver_json, event_key, message_json, state, created_at, due_at, held_until, ended_at, attempts, status, answer, problem`
+const notificationColumns = `id, rule_id, receiver_json, event_key, message_json, state, created_at, due_at, ended_at, attempts, status, answer, problem`
 
 func scanNotification(r row) (n redoubt.Notification, err error) {
-	return n, r.Scan(&n.ID, &n.RuleID, decoded(&n.Receiver), &n.Key, decoded(&n.Message), &n.State, instant(&n.CreatedAt), instant(&n.DueAt), instant(&n.HeldUntil),
+	return n, r.Scan(&n.ID, &n.RuleID, decoded(&n.Receiver), &n.Key, decoded(&n.Message), &n.State, instant(&n.CreatedAt), instant(&n.DueAt),
 		instant(&n.EndedAt), &n.Attempts, &n.Status, &n.Answer, &n.Problem)
 }
 
@@ -43,25 +43,30 @@ func (tx *Tx) AddNotifications(ctx context.Context, list []redoubt.Notification)
 		return err
 	}
 	rows := make([][]any, len(list))
-	var due time.Time // of the first that waits
+	due := map[redoubt.NotificationReceiver]time.Time{} // of the first that waits
 	for i, n := range list {
 		state, ended, problem := redoubt.NotificationFailed, tx.now, tooManyWait
 		if waiting[n.Receiver] < MaxNotificationsWaiting {
 			waiting[n.Receiver]++
 			state, ended, problem = redoubt.NotificationQueued, time.Time{}, ""
-			if due.IsZero() || n.DueAt.Before(due) {
-				due = n.DueAt
+			if at, is := due[n.Receiver]; !is || n.DueAt.Before(at) {
+				due[n.Receiver] = n.DueAt
 			}
 		}
-		rows[i] = []any{ids[i], n.RuleID, encoded(n.Receiver), n.Key, encoded(n.Message), state, tx.now, n.DueAt, time.Time{}, ended, 0, 0, "", problem}
+		rows[i] = []any{ids[i], n.RuleID, encoded(n.Receiver), n.Key, encoded(n.Message), state, tx.now, n.DueAt, ended, 0, 0, "", problem}
 	}
 	err = inBatches(rows, func(part [][]any) error {
 		return tx.insert(ctx, `notification (deployment_id, `+notificationColumns+`)`, part, `ON CONFLICT (deployment_id, event_key, rule_id, receiver_json) DO NOTHING`)
 	})
-	if err != nil || due.IsZero() {
-		return err
+	for to, at := range due {
+		if !at.After(tx.now) {
+			due[to] = time.Time{}
+		}
 	}
-	return tx.queueTurn(ctx, due)
+	if err == nil {
+		err = tx.QueueDeliveries(ctx, due)
+	}
+	return err
 }
 
 // notificationsWaiting counts what waits for receivers: by the index, and so no more of one
@@ -102,13 +107,9 @@ func (tx *Tx) EndNotifications(ctx context.Context, list []redoubt.Notification,
 	if d.State != redoubt.NotificationQueued {
 		ended = tx.now
 	}
-	in, arg := tx.in("id", 10, ids)
-	err := tx.write(ctx, `UPDATE notification SET state = $2, status = $3, answer = $4, problem = $5, due_at = $6, ended_at = $7, attempts = attempts + 1, held_until = $8
-		WHERE deployment_id = $1 AND state = $9 AND `+in, d.State, d.Status, d.Answer, d.Problem, tx.now.Add(d.Retry), ended, time.Time{}, redoubt.NotificationQueued, arg)
-	if err != nil || d.State != redoubt.NotificationQueued {
-		return err
-	}
-	return tx.QueueTurn(ctx, d.Retry)
+	in, arg := tx.in("id", 9, ids)
+	return tx.write(ctx, `UPDATE notification SET state = $2, status = $3, answer = $4, problem = $5, due_at = $6, ended_at = $7, attempts = attempts + 1
+		WHERE deployment_id = $1 AND state = $8 AND `+in, d.State, d.Status, d.Answer, d.Problem, tx.now.Add(d.Retry), ended, redoubt.NotificationQueued, arg)
 }
 
 // AddEndedNotification keeps a message that was sent already.
@@ -119,7 +120,7 @@ func (tx *Tx) AddEndedNotification(ctx context.Context, n redoubt.Notification) 
 	}
 	n.ID, n.CreatedAt, n.DueAt, n.EndedAt, n.Attempts = id, tx.now, tx.now, tx.now, 1
 	err = tx.insert(ctx, `notification (deployment_id, `+notificationColumns+`)`, [][]any{{
-		n.ID, n.RuleID, encoded(n.Receiver), n.Key, encoded(n.Message), n.State, n.CreatedAt, n.DueAt, n.HeldUntil, n.EndedAt, n.Attempts, n.Status, n.Answer, n.Problem,
+		n.ID, n.RuleID, encoded(n.Receiver), n.Key, encoded(n.Message), n.State, n.CreatedAt, n.DueAt, n.EndedAt, n.Attempts, n.Status, n.Answer, n.Problem,
 	}}, "")
 	return n, err
 }
@@ -180,7 +181,7 @@ func (tx *Tx) ResendNotification(ctx context.Context, ruleID, id int64) (redoubt
 	tx.audit("notification.resend", subject("notification_rule", ruleID), nil, struct {
 		Notification int64 `json:"notification"`
 	}{id})
-	if err := tx.QueueTurn(ctx, 0); err != nil {
+	if err := tx.QueueDelivery(ctx, n.Receiver, time.Time{}); err != nil {
 		return n, err
 	}
 	return tx.Notification(ctx, ruleID, id)

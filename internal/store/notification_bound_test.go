@@ -72,7 +72,7 @@ func TestWaitingMessagesAreBounded(t *testing.T) {
 			t.Errorf("one is sent again behind all that wait: %v", err)
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			told, err := tx.ClaimNotifications(ctx, to, 2, time.Minute)
+			told, err := tx.NextNotifications(ctx, to, 2)
 			if err != nil || len(told) != 2 || told[0].Key != "0" {
 				t.Fatalf("told is %+v, %v", told, err)
 			}

@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -203,19 +201,6 @@ func (tx *Tx) queueHappened(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return tx.queueNotifying(ctx, NotifyJob, input, dueAtOnce)
-}
-
-// queueNotifying adds a job about notifications, which is due at a time. Nobody asks for
-// those that have ended.
-func (tx *Tx) queueNotifying(ctx context.Context, kind string, input []byte, at time.Time) error {
-	serial, err := tx.newID(ctx, seqConnection)
-	if err != nil {
-		return err
-	}
-	if err := tx.dropEnded(ctx, kind, tx.now); err != nil {
-		return err
-	}
-	_, err = tx.insertJobDue(ctx, redoubt.Job{Kind: kind, Token: fmt.Sprintf("%s:%d", kind, serial), Input: input}, at, "", "")
+	_, err = tx.Enqueue(ctx, redoubt.Job{Kind: NotifyJob, Input: input})
 	return err
 }

@@ -114,97 +114,55 @@ func TestPruneNotifications(t *testing.T) {
 	})
 }
 
-// TestTurnsAreOneJob, due when the first of them is.
-func TestTurnsAreOneJob(t *testing.T) {
+// TestDeliveriesToOneReceiverAreOneJob, due when the first of them is; what comes while it runs
+// gets another, which waits for it.
+func TestDeliveriesToOneReceiverAreOneJob(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)
+		to := d.addRule("on call").Receivers()[0]
 		queue := func(waits ...time.Duration) {
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				for _, wait := range waits {
-					if err := tx.QueueTurn(ctx, wait); err != nil {
+					if err := tx.QueueDelivery(ctx, to, tx.Now().Add(wait)); err != nil {
 						return err
 					}
 				}
 				return nil
 			})
+			clock.Advance(time.Millisecond) // past the commit, which may be ahead of the clock
 		}
 		claim := func() *redoubt.Job {
-			j, err := s.ClaimJob(t.Context(), []string{store.DeliverJob}, time.Minute, redoubt.JobOutage{})
+			j, err := storetest.Claim(t.Context(), s, time.Minute, store.DeliverJob)
 			d.check(err)
 			return j
 		}
 		queue(time.Hour, 10*time.Second, time.Minute)
 		if claim() != nil {
-			t.Fatal("a turn is due before its time")
+			t.Fatal("a delivery is due before its time")
 		}
 		clock.Advance(11 * time.Second)
 		j := claim()
 		if j == nil || claim() != nil {
 			t.Fatalf("due is %+v, and no other", j)
 		}
-		queue(0, time.Hour) // what comes while it runs is looked at by another
+		queue(0, time.Hour)
+		if early := claim(); early != nil {
+			t.Fatalf("two deliver to one receiver: %+v", early)
+		}
 		d.check(s.FinishJob(t.Context(), *j, nil, ""))
 		if j = claim(); j == nil {
-			t.Fatal("what came during a turn has none")
+			t.Fatal("what came meanwhile has no job")
 		}
 		d.check(s.FinishJob(t.Context(), *j, nil, ""))
 		for range 300 {
 			queue(0)
-			j = claim()
-			d.check(s.FinishJob(t.Context(), *j, nil, ""))
+			d.check(s.FinishJob(t.Context(), *claim(), nil, ""))
 		}
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Jobs(ctx, store.DeliverJob, 5000)
 			if len(list) > 2 {
 				t.Errorf("there are %d jobs", len(list))
 			}
-			return err
-		})
-	})
-}
-
-// TestWhoWaits: one line a receiver, of its oldest message, those that failed behind the others.
-func TestWhoWaits(t *testing.T) {
-	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
-		d := newTenant(t, s)
-		var list []redoubt.Notification
-		failed, held, due, later := d.addRule("failed"), d.addRule("held"), d.addRule("due"), d.addRule("later")
-		d.update(func(ctx context.Context, tx *store.Tx) error {
-			for i, r := range []redoubt.NotificationRule{failed, held, due, later} {
-				at := tx.Now().Add(time.Duration(i) * time.Second)
-				for _, key := range []string{"first", "second"} {
-					list = append(list, redoubt.Notification{RuleID: r.ID, Receiver: r.Receivers()[0], Key: key, DueAt: at})
-				}
-			}
-			return tx.AddNotifications(ctx, list)
-		})
-		clock.Advance(2500 * time.Millisecond)
-		now := clock.Now()
-		d.update(func(ctx context.Context, tx *store.Tx) error {
-			now = tx.Now()
-			claimed, err := tx.ClaimNotifications(ctx, failed.Receivers()[0], 5, time.Minute)
-			if len(claimed) != 2 {
-				t.Errorf("claimed are %+v", claimed)
-			}
-			if err == nil {
-				err = tx.EndNotifications(ctx, claimed[:1], store.Delivered{State: redoubt.NotificationQueued})
-			}
-			if err == nil {
-				err = tx.EndNotifications(ctx, claimed[1:], store.Delivered{State: redoubt.NotificationDelivered})
-			}
-			if err == nil {
-				_, err = tx.ClaimNotifications(ctx, held.Receivers()[0], 5, time.Minute)
-			}
-			return err
-		})
-		d.view(func(ctx context.Context, tx *store.Tx) error {
-			waiting, err := tx.ReceiversWaiting(ctx)
-			same(t, "who waits", waiting, []store.ReceiverWaiting{
-				{Receiver: held.Receivers()[0], From: now.Add(time.Minute)},
-				{Receiver: due.Receivers()[0], From: list[4].DueAt},
-				{Receiver: failed.Receivers()[0], From: now, Attempts: 1},
-				{Receiver: later.Receivers()[0], From: list[6].DueAt},
-			})
 			return err
 		})
 	})
@@ -224,7 +182,7 @@ func TestWhatEndedIsNotClaimedNorEndedAgain(t *testing.T) {
 		})
 		var held []redoubt.Notification
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			held, err = tx.ClaimNotifications(ctx, r.Receivers()[0], 1, time.Minute)
+			held, err = tx.NextNotifications(ctx, r.Receivers()[0], 1)
 			return err
 		})
 		d.update(func(ctx context.Context, tx *store.Tx) error {
@@ -240,7 +198,7 @@ func TestWhatEndedIsNotClaimedNorEndedAgain(t *testing.T) {
 			if err := tx.AddNotifications(ctx, []redoubt.Notification{third}); err != nil {
 				return err
 			}
-			claimed, err := tx.ClaimNotifications(ctx, r.Receivers()[0], 5, time.Minute)
+			claimed, err := tx.NextNotifications(ctx, r.Receivers()[0], 5)
 			if len(claimed) > 0 {
 				t.Errorf("a paused rule has %+v told", claimed)
 			}

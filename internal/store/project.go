@@ -207,7 +207,7 @@ func (tx *Tx) addProject(ctx context.Context, globs redoubt.ProjectGlobs, p redo
 	}
 	tx.change(changeProject, p.ID)
 	tx.audit("project.create", subject("project", p.ID), nil, imageOfProject(p))
-	return p, nil
+	return p, tx.scheduleProject(ctx, p)
 }
 
 func nameTaken(name string, err error) error {
@@ -292,7 +292,10 @@ func (tx *Tx) saveProject(ctx context.Context, globs redoubt.ProjectGlobs, befor
 	}
 	tx.change(changeProject, after.ID)
 	tx.audit("project.update", subject("project", after.ID), imageOfProject(before), imageOfProject(after))
-	return after, nil
+	if before.ManagedScan.Full {
+		return after, nil
+	}
+	return after, tx.scheduleProject(ctx, after)
 }
 
 func (tx *Tx) putTags(ctx context.Context, projectID int64, tags []string) error {

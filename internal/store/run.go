@@ -79,6 +79,9 @@ func (tx *Tx) endRun(ctx context.Context, r redoubt.Run, o redoubt.RunOutcome) e
 	if err := tx.tellRunFailed(ctx, r); err != nil {
 		return err
 	}
+	if err := tx.QueueNextRun(ctx); err != nil { // another of its host may begin
+		return err
+	}
 	return tx.QueueTelling(ctx, r.ProjectID, r.Commit)
 }
 
@@ -243,6 +246,9 @@ func (tx *Tx) LeaseRun(ctx context.Context, runnerID int64, globs redoubt.Projec
 	}
 	err = tx.write(ctx, `UPDATE managed_run SET state = $3, attempt = $4, claim = $5, runner_id = $6, begun_at = $7, lease_until = $8, log_size = 0
 		WHERE deployment_id = $1 AND id = $2`, r.ID, r.State, r.Attempt, r.Claim, runnerID, r.BegunAt, r.LeaseUntil)
+	if err == nil {
+		err = tx.QueueSchedule(ctx, r.LeaseUntil)
+	}
 	return r, err == nil, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -143,6 +144,9 @@ func (tx *Tx) addRun(ctx context.Context, r redoubt.Run) (redoubt.Run, error) {
 		tx.audit("run.create", subject("run", id), nil, imageOfRun(r))
 	}
 	if err := tx.QueueTelling(ctx, r.ProjectID, r.Commit); err != nil {
+		return r, err
+	}
+	if err := tx.queueRunning(ctx, time.Time{}); err != nil {
 		return r, err
 	}
 	return r, tx.pruneRuns(ctx, r.ProjectID)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -43,8 +44,79 @@ func (tx *Tx) PutRunPlan(ctx context.Context, p redoubt.RunPlan) error {
 		Schedule string `json:"schedule"`
 	}
 	tx.audit("project.update", subject("project", p.ProjectID), image{before.Every.String()}, image{p.Every.String()})
+	if err := tx.queuePlan(ctx, p); err != nil {
+		return err
+	}
 	return tx.insert(ctx, `managed_plan (deployment_id, project_id, every, queued_at)`, [][]any{{p.ProjectID, p.Every, p.QueuedAt}},
 		`ON CONFLICT (deployment_id, project_id) DO UPDATE SET every = excluded.every, queued_at = excluded.queued_at`)
+}
+
+// ScheduleJob is the kind of job that queues the managed scans of a deployment that are due, and
+// ends those whose runner is gone.
+const ScheduleJob = "schedule"
+
+// QueueSchedule has a deployment's schedules looked at, at a time.
+func (tx *Tx) QueueSchedule(ctx context.Context, at time.Time) error {
+	_, err := tx.Enqueue(ctx, redoubt.Job{Kind: ScheduleJob, Subject: ScheduleJob, DueAt: at})
+	return err
+}
+
+// queuePlan is QueueSchedule at the next time of a plan, if there is one.
+func (tx *Tx) queuePlan(ctx context.Context, p redoubt.RunPlan) error {
+	next := p.Every.Next(p.ProjectID, p.QueuedAt)
+	if next.IsZero() {
+		return nil
+	}
+	return tx.QueueSchedule(ctx, next)
+}
+
+// scheduleProject is queuePlan of a project whose full scans are managed.
+func (tx *Tx) scheduleProject(ctx context.Context, p redoubt.Project) error {
+	if !p.ManagedScan.Full {
+		return nil
+	}
+	plan, err := tx.RunPlan(ctx, p)
+	if err != nil {
+		return err
+	}
+	return tx.queuePlan(ctx, plan)
+}
+
+// RunJob is the kind of job that has a server make the managed runs of a deployment that wait,
+// where it makes any itself.
+const RunJob = "run"
+
+// queueRunning has servers look at a time for runs that wait.
+func (tx *Tx) queueRunning(ctx context.Context, at time.Time) error {
+	_, err := tx.Enqueue(ctx, redoubt.Job{Kind: RunJob, Subject: RunJob, DueAt: at})
+	return err
+}
+
+// QueueNextRun has servers look for runs when the first that waits is due, if any does.
+func (tx *Tx) QueueNextRun(ctx context.Context) error {
+	at, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MIN(due_at), -1) FROM managed_run WHERE deployment_id = $1 AND state = $2`, redoubt.RunQueued)
+	if err != nil || at < 0 {
+		return err
+	}
+	return tx.queueRunning(ctx, later(time.UnixMicro(at), tx.now))
+}
+
+// EnsureScheduled queues the work on managed scans that has no job.
+func (tx *Tx) EnsureScheduled(ctx context.Context) error {
+	if err := tx.EnsureJob(ctx, redoubt.Job{Kind: ScheduleJob, Subject: ScheduleJob}); err != nil {
+		return err
+	}
+	return tx.QueueNextRun(ctx)
+}
+
+// NextLeaseEnd is when the first lease of a run under way ends; zero where none is.
+func (tx *Tx) NextLeaseEnd(ctx context.Context) (time.Time, error) {
+	at, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MIN(lease_until), -1) FROM managed_run WHERE deployment_id = $1 AND state > $2 AND state < $3`,
+		redoubt.RunQueued, redoubt.RunDone)
+	if err != nil || at < 0 {
+		return time.Time{}, err
+	}
+	return time.UnixMicro(at).UTC(), nil
 }
 
 // ScheduledProjects lists the projects whose full scans the server starts.

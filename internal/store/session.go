@@ -17,15 +17,33 @@ type session struct {
 	wrote  bool
 	shreds bool
 
+	announces bool // work that is due at once was added
+
 	prepared map[string]*sql.Stmt // for the time of the transaction, by text
 }
 
-// querier runs statements: a session, or a Tx that adds its tenant as $1.
+// querier reads: a session, a Tx that adds its tenant as $1, or a pool.
 type querier interface {
-	exec(ctx context.Context, query string, args ...any) (int64, error)
 	query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	explain(ctx context.Context, err error) error
 }
+
+// pool runs single statements outside of any transaction: what is asked every few seconds
+// costs one round trip.
+type pool struct {
+	engine *engine
+	db     *sql.DB
+}
+
+func (p pool) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := matchArgs(query, len(args)); err != nil {
+		return nil, err
+	}
+	rows, err := p.db.QueryContext(ctx, query, bind(args)...)
+	return rows, p.explain(ctx, err)
+}
+
+func (p pool) explain(ctx context.Context, err error) error { return p.engine.explain(ctx, err) }
 
 // row is what a scan function reads the columns of.
 type row interface{ Scan(dest ...any) error }

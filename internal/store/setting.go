@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -75,35 +74,4 @@ func (s *Store) StoredSettings(ctx context.Context, names ...string) (values map
 		}, `SELECT name, value FROM setting WHERE `+in, list)
 	})
 	return values, err
-}
-
-// ClaimRun reports whether work of a name is due, which one of several servers is to do, and
-// if so takes it: nobody else finds it due until hold has passed, should this server be gone
-// by then, or until EndRun says when it is due again.
-func (s *Store) ClaimRun(ctx context.Context, name string, hold time.Duration) (due bool, err error) {
-	name = "run " + name
-	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		never := time.Time{}.Format(time.RFC3339Nano)
-		if err := q.write(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, []byte(never)); err != nil {
-			return err
-		}
-		text, err := one(ctx, q, scalar[[]byte], `SELECT value FROM setting WHERE name = $1`+q.engine.forUpdate, name)
-		if err != nil {
-			return err
-		}
-		next, _ := time.Parse(time.RFC3339Nano, string(text)) // the first time, where it is none
-		now := s.now()
-		if due = !now.Before(next); !due {
-			return nil
-		}
-		return q.putSetting(ctx, name, []byte(now.Add(hold).Format(time.RFC3339Nano)))
-	})
-	return due && err == nil, err
-}
-
-// EndRun says of work that ClaimRun gave out that it is over, and due again after a while.
-func (s *Store) EndRun(ctx context.Context, name string, again time.Duration) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		return q.putSetting(ctx, "run "+name, []byte(s.now().Add(again).Format(time.RFC3339Nano)))
-	})
 }

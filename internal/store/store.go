@@ -126,6 +126,11 @@ func warnIfShared(ctx context.Context, log *slog.Logger, path string) {
 // used by several.
 func (s *Store) OnCommit(told func(deploymentID, version int64)) { s.committed = told }
 
+// OnQueued has a function called when this store committed work that is due at once, and by
+// Listen when another process did: it must not block. It is set before the store is used by
+// several.
+func (s *Store) OnQueued(wake func()) { s.engine.queued = wake }
+
 // Close lets go of the database. What is still under way fails with
 // redoubt.ErrUnavailable; what was committed is on disk.
 func (s *Store) Close() error {

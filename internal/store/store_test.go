@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -81,61 +80,6 @@ func invalid(t testing.TB, what string, err error, location string) {
 	var bad *redoubt.InvalidError
 	if !errors.As(err, &bad) || len(bad.Fields) != 1 || bad.Fields[0].Location != location {
 		t.Errorf("%s: got error %v, want an invalid %s", what, err, location)
-	}
-}
-
-// TestARunIsClaimedOnce has several servers look at once whether something is due. One that
-// is gone before it has ended its run holds it for a while, and one that ends it says until when.
-func TestARunIsClaimedOnce(t *testing.T) {
-	for _, engine := range storetest.Engines {
-		t.Run(engine, func(t *testing.T) {
-			clock := storetest.NewClock()
-			config := storetest.Database(t, engine, clock)
-			servers := []*store.Store{storetest.Open(t, config), storetest.Open(t, config), storetest.Open(t, config)}
-			claims := func() (n int64) {
-				var claimed atomic.Int64
-				var all sync.WaitGroup
-				for _, s := range servers {
-					all.Go(func() {
-						due, err := s.ClaimRun(t.Context(), "advisories", time.Minute)
-						if err != nil {
-							t.Error(err)
-						}
-						if due {
-							claimed.Add(1)
-						}
-					})
-				}
-				all.Wait()
-				return claimed.Load()
-			}
-			const ends, never = time.Hour, time.Duration(-1)
-			for i, step := range []struct {
-				after time.Duration
-				want  int64
-				ended time.Duration // and due again after it
-			}{
-				{0, 1, never},
-				{0, 0, never},
-				{time.Minute - time.Microsecond, 0, never},
-				{time.Microsecond, 1, ends},
-				{time.Minute, 0, never},
-				{time.Hour - time.Minute, 1, 0},
-				{0, 1, never},
-				{0, 0, never},
-			} {
-				clock.Advance(step.after)
-				if n := claims(); n != step.want {
-					t.Errorf("at look %d it is due on %d servers, want %d", i, n, step.want)
-				}
-				if step.ended == never {
-					continue
-				}
-				if err := servers[0].EndRun(t.Context(), "advisories", step.ended); err != nil {
-					t.Error(err)
-				}
-			}
-		})
 	}
 }
 

@@ -296,7 +296,15 @@ func (tx *Tx) QueueTickets(ctx context.Context, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	serials, err := tx.newIDs(ctx, seqConnection, len(ids))
+	hosts := map[int64]string{}
+	in, list := tx.in("t.id", 2, ids)
+	err := each(ctx, tx, func(r row) error {
+		var id int64
+		var base string
+		err := r.Scan(&id, &base)
+		hosts[id] = base
+		return err
+	}, `SELECT t.id, c.base_url FROM ticket t JOIN connection c ON c.deployment_id = t.deployment_id AND c.id = t.connection_id WHERE t.deployment_id = $1 AND `+in, list)
 	if err != nil {
 		return err
 	}
@@ -306,11 +314,7 @@ func (tx *Tx) QueueTickets(ctx context.Context, ids []int64) error {
 		if err != nil {
 			return err
 		}
-		jobs[i] = redoubt.Job{Kind: TicketJob, Token: fmt.Sprintf("ticket:%d", serials[i]), Input: input}
+		jobs[i] = redoubt.Job{Kind: TicketJob, Key: HostKey(hosts[id]), Input: input}
 	}
-	if err := tx.dropEnded(ctx, TicketJob, tx.now.Add(-tellKept)); err != nil {
-		return err
-	}
-	_, err = tx.insertJobs(ctx, jobs, dueAtOnce, requesterOf(tx.actor), "")
-	return err
+	return tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, jobs, jobDetails{})
 }

@@ -255,7 +255,7 @@ func (d tenant) fail(groups ...ticket.Group) {
 func (d tenant) ticketJobs(s *store.Store) (n int) {
 	d.t.Helper()
 	for {
-		j, err := s.ClaimJob(d.t.Context(), []string{store.TicketJob}, time.Minute, redoubt.JobOutage{})
+		j, err := storetest.Claim(d.t.Context(), s, time.Minute, store.TicketJob)
 		d.check(err)
 		if j == nil {
 			return n

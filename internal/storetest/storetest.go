@@ -254,3 +254,15 @@ func (c *Clock) Advance(d time.Duration) {
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
+
+// Claim leases the first due job of some kinds for a while, as a queue does; nil where none is
+// due.
+func Claim(ctx context.Context, s *store.Store, lease time.Duration, kinds ...string) (*redoubt.Job, error) {
+	due, err := s.DueJobs(ctx, kinds, 0)
+	for _, d := range due {
+		if j, err := s.ClaimJob(ctx, d, nil, lease); j != nil || err != nil {
+			return j, err
+		}
+	}
+	return nil, err
+}

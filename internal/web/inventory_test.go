@@ -266,7 +266,7 @@ func TestSBOMFromTheForm(t *testing.T) {
 // makeSBOM does what the server's runner does with the next job.
 func (s *site) makeSBOM() {
 	s.t.Helper()
-	job, err := s.store.ClaimJob(s.t.Context(), []string{sbomJob}, time.Minute, redoubt.JobOutage{})
+	job, err := storetest.Claim(s.t.Context(), s.store, time.Minute, sbomJob)
 	if err != nil || job == nil {
 		s.t.Fatalf("no job: %v", err)
 	}

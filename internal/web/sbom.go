@@ -131,9 +131,6 @@ func (req *request) requestSBOM() error {
 	if err != nil {
 		return err
 	}
-	if req.JobAdded != nil {
-		req.JobAdded()
-	}
 	req.redirect(req.to("/sbom"))
 	return nil
 }

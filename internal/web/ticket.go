@@ -95,10 +95,9 @@ func askTicket(ctx context.Context, tx *store.Tx, findings []redoubt.Finding) ([
 
 // awaitTickets waits until tickets are made, or cannot be, or for long enough.
 func (req *request) awaitTickets(asked []ticket.Group) {
-	if req.TicketAdded == nil || len(asked) == 0 {
+	if !req.CreatesTickets {
 		return
 	}
-	req.TicketAdded()
 	for waited := time.Duration(0); waited < ticketWait; waited += ticketLook {
 		waits := false
 		err := req.view(func(ctx context.Context, tx *store.Tx) error {

@@ -39,10 +39,8 @@ type Config struct {
 	Notifier *notify.Notifier
 	// Uploads takes in what people hand in. Nil takes nothing.
 	Uploads func() Uploads
-	// JobAdded is told that there is work to do. It may be nil.
-	JobAdded func()
-	// TicketAdded is told that there is a ticket to create. It may be nil.
-	TicketAdded func()
+	// CreatesTickets says that this process runs the queue, which creates tickets.
+	CreatesTickets bool
 }
 
 // Pages answers everything that people look at.

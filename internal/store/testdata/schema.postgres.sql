@@ -453,9 +453,11 @@ job.finished_at bigint
 job.requester text NOT NULL DEFAULT ''::text
 job.claim bigint NOT NULL DEFAULT 0
 job.subject text NOT NULL DEFAULT ''::text
+job.key text NOT NULL DEFAULT ''::text
 CREATE INDEX job_finished ON public.job USING btree (deployment_id, kind, finished_at) WHERE (finished_at IS NOT NULL)
 CREATE INDEX job_kind ON public.job USING btree (deployment_id, kind, requester)
 CREATE INDEX job_state ON public.job USING btree (deployment_id, kind, state, run_at, id)
+CREATE INDEX job_subject ON public.job USING btree (deployment_id, kind, subject) WHERE (subject <> ''::text)
 CREATE UNIQUE INDEX job_deployment_id_token_key ON public.job USING btree (deployment_id, token)
 CREATE UNIQUE INDEX job_pkey ON public.job USING btree (deployment_id, id)
 job PRIMARY KEY (deployment_id, id)
@@ -577,7 +579,6 @@ notification.message_json text NOT NULL
 notification.state smallint NOT NULL
 notification.created_at bigint NOT NULL
 notification.due_at bigint NOT NULL
-notification.held_until bigint
 notification.ended_at bigint
 notification.attempts integer NOT NULL
 notification.status integer NOT NULL

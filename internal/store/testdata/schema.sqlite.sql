@@ -465,13 +465,14 @@ CREATE TABLE job (
     -- Kind and id of the actor, as token:7; empty for work that nobody asked for.
     requester     TEXT     NOT NULL DEFAULT '',
     claim         BIGINT   NOT NULL DEFAULT 0,
-    subject       TEXT     NOT NULL DEFAULT '', -- empty: it is about something of its own
+    subject       TEXT     NOT NULL DEFAULT '', key TEXT NOT NULL DEFAULT '', -- empty: it is about something of its own
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, token)
 );
 CREATE INDEX job_finished ON job (deployment_id, kind, finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX job_kind ON job (deployment_id, kind, requester);
 CREATE INDEX job_state ON job (deployment_id, kind, state, run_at, id);
+CREATE INDEX job_subject ON job (deployment_id, kind, subject) WHERE subject <> '';
 CREATE TABLE job_due (
     deployment_id BIGINT NOT NULL,
     kind          TEXT   NOT NULL,
@@ -594,7 +595,6 @@ CREATE TABLE notification (
     state         SMALLINT NOT NULL, -- redoubt.NotificationState
     created_at    BIGINT   NOT NULL,
     due_at        BIGINT   NOT NULL,
-    held_until    BIGINT,            -- until when somebody delivers it
     ended_at      BIGINT,
     attempts      INTEGER  NOT NULL,
     status        INTEGER  NOT NULL, -- of HTTP; 0: no answer

@@ -1,4 +1,4 @@
-package job
+package queue
 
 import (
 	"context"
@@ -24,8 +24,7 @@ type memory struct {
 	dead  bool // processes die: they let go of nothing
 	out   bool // the database does not answer
 	heavy bool // results break the connection
-	// lost is called after a change is stored, and says whether its answer is lost.
-	lost func() bool
+	looks int
 }
 
 func (m *memory) isOut() bool {
@@ -43,12 +42,34 @@ func (m *memory) setOut(out bool) {
 func newMemory(kinds ...string) *memory {
 	m := &memory{due: map[int64]time.Time{}, lease: map[int64]time.Time{}}
 	for i, kind := range kinds {
-		m.jobs = append(m.jobs, &redoubt.Job{ID: int64(i + 1), DeploymentID: 1, Kind: kind, State: redoubt.JobQueued})
+		m.jobs = append(m.jobs, &redoubt.Job{ID: int64(i + 1), DeploymentID: 1, Kind: kind, State: redoubt.JobQueued, CreatedAt: time.Now()})
 	}
 	return m
 }
 
-func (m *memory) ClaimJob(_ context.Context, kinds []string, lease time.Duration, outage redoubt.JobOutage) (*redoubt.Job, error) {
+func (m *memory) DueJobs(_ context.Context, kinds []string, within time.Duration) ([]redoubt.JobDue, error) {
+	if m.isOut() {
+		return nil, redoubt.ErrUnreachable
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.looks++
+	var due []redoubt.JobDue
+	for _, j := range m.jobs {
+		at := m.due[j.ID]
+		if j.State == redoubt.JobRunning {
+			at = m.lease[j.ID]
+		}
+		one := redoubt.JobDue{DeploymentID: j.DeploymentID, Kind: j.Kind, At: at}
+		known := slices.ContainsFunc(due, func(d redoubt.JobDue) bool { return d.DeploymentID == one.DeploymentID && d.Kind == one.Kind })
+		if j.State < redoubt.JobDone && !at.After(time.Now().Add(within)) && !known && slices.Contains(kinds, j.Kind) {
+			due = append(due, one)
+		}
+	}
+	return due, nil
+}
+
+func (m *memory) ClaimJob(_ context.Context, due redoubt.JobDue, busy []string, lease time.Duration) (*redoubt.Job, error) {
 	if m.isOut() {
 		return nil, redoubt.ErrUnreachable
 	}
@@ -58,16 +79,10 @@ func (m *memory) ClaimJob(_ context.Context, kinds []string, lease time.Duration
 	for _, j := range m.jobs {
 		queued := j.State == redoubt.JobQueued && !now.Before(m.due[j.ID])
 		abandoned := j.State == redoubt.JobRunning && now.After(m.lease[j.ID])
-		inOutage := abandoned && m.lease[j.ID].After(outage.From) && !m.lease[j.ID].After(outage.Until)
-		if inOutage && now.Before(outage.Until) {
-			continue
-		}
-		if (queued || abandoned) && slices.Contains(kinds, j.Kind) {
+		if (queued || abandoned) && j.Kind == due.Kind && j.DeploymentID == due.DeploymentID && !slices.Contains(busy, j.Key) {
 			j.State, m.lease[j.ID] = redoubt.JobRunning, now.Add(lease)
 			j.Claim++
-			if !inOutage {
-				j.Attempt++
-			}
+			j.Attempt++
 			claimed := *j
 			return &claimed, nil
 		}
@@ -86,9 +101,6 @@ func (m *memory) leased(j redoubt.Job, change func(*redoubt.Job)) error {
 		return redoubt.ErrConflict
 	}
 	change(row)
-	if m.lost != nil && m.lost() {
-		return redoubt.ErrUnreachable
-	}
 	return nil
 }
 
@@ -127,11 +139,20 @@ func (m *memory) job(id int) redoubt.Job {
 	return *m.jobs[id-1]
 }
 
-// run has the runner work for a while of synthetic time.
-func run(m *memory, d time.Duration, work map[string]Work, o Options) {
+// run has a queue work for a while of synthetic time, each kind as k says.
+func run(m *memory, d time.Duration, work map[string]Work, k Kind) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	New(m, work, o).Run(ctx)
+	runIn(ctx, m, work, k)
+}
+
+func runIn(ctx context.Context, m *memory, work map[string]Work, k Kind) {
+	kinds := map[string]Kind{}
+	for name, w := range work {
+		k.Work = w
+		kinds[name] = k
+	}
+	New(m, kinds, Options{Clock: time.Now}).Run(ctx, ctx)
 }
 
 func TestEachJobIsDoneOnce(t *testing.T) {
@@ -145,7 +166,7 @@ func TestEachJobIsDoneOnce(t *testing.T) {
 		run(m, time.Minute, map[string]Work{"count": func(context.Context, redoubt.Job) ([]byte, string, error) {
 			done.Add(1)
 			return []byte("x"), "text/plain", nil
-		}}, Options{Clock: time.Now, Workers: 8})
+		}}, Kind{Most: 8})
 		if done.Load() != 100 {
 			t.Errorf("100 jobs were done %d times", done.Load())
 		}
@@ -172,7 +193,7 @@ func TestFailuresAreTriedAgainThenEnd(t *testing.T) {
 			},
 			"panics": func(context.Context, redoubt.Job) ([]byte, string, error) { panic("boom") },
 		}
-		run(m, 10*time.Minute, work, Options{Clock: time.Now, Workers: 1})
+		run(m, 10*time.Minute, work, Kind{Most: 1})
 		if j := m.job(1); j.State != redoubt.JobDone || j.Attempt != 3 {
 			t.Errorf("the flaky job: state %d after %d attempts, want done after 3", j.State, j.Attempt)
 		}
@@ -196,7 +217,7 @@ func TestLongWorkKeepsItsLease(t *testing.T) {
 			runs.Add(1)
 			time.Sleep(10 * time.Minute)
 			return nil, "", ctx.Err()
-		}}, Options{Clock: time.Now, Workers: 3, Lease: time.Minute})
+		}}, Kind{Most: 3, Lease: time.Minute})
 		if runs.Load() != 1 || m.job(1).State != redoubt.JobDone {
 			t.Errorf("ten minutes of work under a one-minute lease ran %d times, state %d", runs.Load(), m.job(1).State)
 		}
@@ -211,12 +232,12 @@ func TestAbandonedJobIsClaimedAgain(t *testing.T) {
 			return nil, "", ctx.Err()
 		}}
 		m.dead = true
-		run(m, time.Second, hang, Options{Clock: time.Now, Workers: 1, Lease: time.Minute}) // the process dies in mid-work
+		run(m, time.Second, hang, Kind{Most: 1, Lease: time.Minute}) // the process dies in mid-work
 		if j := m.job(1); j.State != redoubt.JobRunning {
 			t.Fatalf("after the stop the job is in state %d, want running under its lease", j.State)
 		}
 		done := map[string]Work{"work": func(context.Context, redoubt.Job) ([]byte, string, error) { return []byte("x"), "", nil }}
-		run(m, 5*time.Minute, done, Options{Clock: time.Now, Workers: 1, Lease: time.Minute})
+		run(m, 5*time.Minute, done, Kind{Most: 1, Lease: time.Minute})
 		if j := m.job(1); j.State != redoubt.JobDone || j.Attempt != 2 {
 			t.Errorf("the next process left the job at %+v", j)
 		}
@@ -244,7 +265,7 @@ func stopOften(t *testing.T, err error) {
 				return []byte("x"), "", nil
 			}
 		}}
-		o := Options{Clock: time.Now, Workers: 1, Lease: time.Minute, Outages: -1, Abandoned: func(context.Context, redoubt.Job, string) error {
+		o := Kind{Most: 1, Lease: time.Minute, Abandoned: func(context.Context, redoubt.Job, string) error {
 			t.Error("the job was given up")
 			return nil
 		}}
@@ -258,109 +279,53 @@ func stopOften(t *testing.T, err error) {
 	})
 }
 
-// An outage uses up no attempt, however long it is and whether or not the runner can
-// store at first that it met one; what a job may have caused itself does.
+// An outage uses up no attempt, for a day, and whether or not the queue can store at first that
+// it met one; what a job may have caused itself does.
 func TestOutagesUseUpNoAttempt(t *testing.T) {
 	for outage, state := range map[redoubt.OutageError]redoubt.JobState{
 		redoubt.ErrDiskFull: redoubt.JobDone, redoubt.ErrBusy: redoubt.JobDone, redoubt.ErrReadOnly: redoubt.JobDone,
-		redoubt.ErrOutOfMemory: redoubt.JobFailed, redoubt.ErrDamaged: redoubt.JobFailed,
+		redoubt.ErrOutOfMemory: redoubt.JobFailed, redoubt.ErrDamaged: redoubt.JobFailed, redoubt.ErrUnreachable: redoubt.JobFailed, redoubt.ErrCancelled: redoubt.JobFailed,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := newMemory("work")
 			over := time.Now().Add(3 * time.Hour)
-			runs := 0
+			runs, ended := 0, 0
 			work := map[string]Work{"work": func(context.Context, redoubt.Job) ([]byte, string, error) {
 				if runs++; runs == 1 {
 					m.setOut(true)
-					time.AfterFunc(time.Hour, func() { m.setOut(false) })
+					time.AfterFunc(time.Minute, func() { m.setOut(false) })
 				}
 				if time.Now().Before(over) {
 					return nil, "", fmt.Errorf("%w: gone", outage)
 				}
 				return nil, "", nil
 			}}
-			run(m, 4*time.Hour, work, Options{Clock: time.Now, Workers: 1})
+			run(m, 4*time.Hour, work, Kind{Most: 1, Abandoned: func(context.Context, redoubt.Job, string) error { ended++; return nil }})
 			j := m.job(1)
-			if j.State != state || state == redoubt.JobDone && (j.Attempt != 1 || runs < 6) {
-				t.Errorf("%s: the job is %+v after %d runs", outage.Error(), j, runs)
+			if j.State != state || state == redoubt.JobDone && (j.Attempt != 1 || runs < 6) || state == redoubt.JobFailed && (runs != 5 || ended != 1) {
+				t.Errorf("%s: the job is %+v after %d runs, given up %d times", outage.Error(), j, runs, ended)
 			}
 		})
 	}
 }
 
-// A database that is gone is no fault of the jobs that it leaves, however long it is,
-// nor are some such outages in a row.
-func TestALostDatabaseUsesUpNoAttempt(t *testing.T) {
+// TestAResultThatBreaksTheConnectionEnds, and what waits for the job: its attempts are used up.
+func TestAResultThatBreaksTheConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory("work")
-		runs := 0
-		work := map[string]Work{"work": func(context.Context, redoubt.Job) ([]byte, string, error) {
-			if runs++; runs > 30 {
-				return nil, "", nil
-			}
-			if runs%11 == 0 { // which ends the row
-				return nil, "", redoubt.ErrDiskFull
-			}
-			m.setOut(true)
-			time.AfterFunc(5*time.Hour, func() { m.setOut(false) })
-			return nil, "", fmt.Errorf("%w: gone", redoubt.ErrUnreachable)
-		}}
-		run(m, 30*24*time.Hour, work, Options{Clock: time.Now, Workers: 1, Lease: 24 * time.Hour})
-		if j := m.job(1); j.State != redoubt.JobDone || j.Attempt != 1 || runs != 31 {
-			t.Errorf("the job is %+v after %d runs", j, runs)
+		m := newMemory("deadly", "other")
+		m.heavy = true
+		runs, ended := 0, 0
+		run(m, 24*time.Hour, map[string]Work{
+			"deadly": func(context.Context, redoubt.Job) ([]byte, string, error) { runs++; return []byte("x"), "", nil },
+			"other":  func(context.Context, redoubt.Job) ([]byte, string, error) { return nil, "", nil },
+		}, Kind{Attempts: 3, Abandoned: func(context.Context, redoubt.Job, string) error { ended++; return nil }})
+		if j := m.job(1); runs != 3 || j.State != redoubt.JobFailed || ended != 1 || j.Error == "" {
+			t.Errorf("after %d runs, given up %d times, it is %+v", runs, ended, j)
+		}
+		if j := m.job(2); j.State != redoubt.JobDone {
+			t.Errorf("the next job is %+v", j)
 		}
 	})
-}
-
-// A job under which the connection breaks or the database ends its statement each
-// time, by its work or by its result, while the database answers everybody else, ends,
-// and so does what waits for it.
-func TestAJobThatIsAnOutageEachTimeEnds(t *testing.T) {
-	broke, cancelled := redoubt.ErrUnreachable, redoubt.ErrCancelled
-	for _, c := range []struct {
-		reason   string
-		byResult bool
-		meets    []redoubt.OutageError // one after the other, again and again
-	}{
-		{"the connection to the database broke each", false, []redoubt.OutageError{broke}},
-		{"the connection to the database broke each", true, []redoubt.OutageError{broke}},
-		{"the database ended a statement before it was done, as past its statement_timeout, each", false, []redoubt.OutageError{cancelled}},
-		{"the connection to the database broke, or the database ended a statement before it was done, each", false, []redoubt.OutageError{broke, cancelled}},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			m := newMemory("deadly", "other")
-			m.heavy = c.byResult
-			var runs, ended int
-			began, over := time.Now(), time.Time{}
-			o := Options{Clock: time.Now, Workers: 1, Outages: 4, Attempts: 3, Abandoned: func(_ context.Context, j redoubt.Job, reason string) error {
-				if ended++; ended == 1 {
-					return redoubt.ErrUnreachable // which is tried again
-				}
-				if over = time.Now(); j.ID != 1 || !strings.HasPrefix(reason, c.reason+" of the last 7 times") {
-					t.Errorf("given up is job %d because of %q", j.ID, reason)
-				}
-				return nil
-			}}
-			run(m, 24*time.Hour, map[string]Work{
-				"deadly": func(context.Context, redoubt.Job) ([]byte, string, error) {
-					if runs++; c.byResult {
-						return []byte("x"), "", nil
-					}
-					return nil, "", c.meets[runs%len(c.meets)]
-				},
-				"other": func(context.Context, redoubt.Job) ([]byte, string, error) { return nil, "", nil },
-			}, o)
-			if j := m.job(1); runs != 7 || j.State != redoubt.JobFailed || j.Attempt != 3 || ended != 2 || j.Error == "" {
-				t.Errorf("after %d runs, and given up %d times, it is %+v", runs, ended, j)
-			}
-			if took := over.Sub(began); took < time.Minute || took > 10*time.Minute {
-				t.Errorf("that took %s", took)
-			}
-			if j := m.job(2); j.State != redoubt.JobDone {
-				t.Errorf("the next job is %+v", j)
-			}
-		})
-	}
 }
 
 // A job that kills its process returns no error that could be counted: what
@@ -370,7 +335,7 @@ func TestJobThatKillsItsProcessFails(t *testing.T) {
 		m := newMemory("deadly", "other")
 		m.dead = true
 		var runs, abandoned int
-		o := Options{Clock: time.Now, Workers: 1, Lease: time.Minute, Attempts: 3, Abandoned: func(_ context.Context, j redoubt.Job, reason string) error {
+		o := Kind{Most: 1, Lease: time.Minute, Attempts: 3, Abandoned: func(_ context.Context, j redoubt.Job, reason string) error {
 			if abandoned++; abandoned == 1 {
 				return errors.New("the disk is full")
 			}
@@ -384,11 +349,11 @@ func TestJobThatKillsItsProcessFails(t *testing.T) {
 		}}
 		for runs < 3 {
 			ctx, die := context.WithCancel(t.Context())
-			New(m, map[string]Work{"deadly": func(context.Context, redoubt.Job) ([]byte, string, error) {
+			runIn(ctx, m, map[string]Work{"deadly": func(context.Context, redoubt.Job) ([]byte, string, error) {
 				runs++
 				die()
 				return nil, "", ctx.Err()
-			}}, o).Run(ctx)
+			}}, o)
 		}
 		run(m, time.Hour, map[string]Work{
 			"deadly": func(context.Context, redoubt.Job) ([]byte, string, error) {

@@ -2,109 +2,93 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
 )
 
-// DeliverJob is the kind of job that has the receivers of a deployment told what waits for
-// them. One of them waits at most: the messages are the queue, the job says when to look.
+// DeliverJob is the kind of job that delivers to one receiver what waits for it: the messages
+// are the queue, the job says when to look. Its input is the redoubt.NotificationReceiver.
 const DeliverJob = "deliver"
 
-// QueueTurn has the receivers told after a wait what waits for them then.
-func (tx *Tx) QueueTurn(ctx context.Context, wait time.Duration) error {
-	return tx.queueTurn(ctx, tx.now.Add(wait))
-}
-
-// queueTurn moves the job that waits to a time, unless it is due by then, or adds one.
-func (tx *Tx) queueTurn(ctx context.Context, at time.Time) error {
-	if !at.After(tx.now) {
-		at = dueAtOnce
-	}
-	queued, err := many(ctx, tx, scalar[int64], `SELECT run_at FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3 ORDER BY run_at LIMIT 1`,
-		DeliverJob, redoubt.JobQueued)
-	switch {
-	case err != nil:
-		return err
-	case len(queued) == 0:
-		return tx.queueNotifying(ctx, DeliverJob, []byte("{}"), at)
-	case queued[0] <= at.UnixMicro():
+// QueueDeliveries has receivers told at a time what waits for them then.
+func (tx *Tx) QueueDeliveries(ctx context.Context, at map[redoubt.NotificationReceiver]time.Time) error {
+	if len(at) == 0 {
 		return nil
 	}
-	if err := tx.session.jobDue(ctx, tx.deployment.ID, DeliverJob, at); err != nil {
+	rules, err := tx.NotificationRules(ctx)
+	if err != nil {
 		return err
 	}
-	return tx.write(ctx, `UPDATE job SET run_at = $4 WHERE deployment_id = $1 AND kind = $2 AND state = $3`, DeliverJob, redoubt.JobQueued, at)
+	hosts := make(map[int64]string, len(rules))
+	for _, r := range rules {
+		hosts[r.ID] = r.Host
+	}
+	jobs := make([]redoubt.Job, 0, len(at))
+	for to, due := range at {
+		key := "mail"
+		if to.RuleID != 0 {
+			key = fmt.Sprintf("%d %s", tx.deployment.ID, hosts[to.RuleID])
+		}
+		input := encoded(to)
+		sum := sha256.Sum256([]byte(input))
+		jobs = append(jobs, redoubt.Job{Kind: DeliverJob, Subject: hex.EncodeToString(sum[:16]), Key: key, Input: []byte(input), DueAt: due})
+	}
+	return tx.Together(ctx, func() error {
+		_, err := tx.session.enqueue(ctx, tx.deployment.ID, tx.now, jobs)
+		return err
+	})
 }
 
-// ReceiverWaiting is the oldest message that waits for a receiver: what comes after it
-// waits for it.
-type ReceiverWaiting struct {
-	Receiver redoubt.NotificationReceiver
-	// From is when it may be sent: when it is due, and nobody holds it.
-	From     time.Time
-	Attempts int // that failed
+// QueueDelivery has a receiver told at a time what waits for it then; zero: at once.
+func (tx *Tx) QueueDelivery(ctx context.Context, to redoubt.NotificationReceiver, at time.Time) error {
+	return tx.QueueDeliveries(ctx, map[redoubt.NotificationReceiver]time.Time{to: at})
 }
 
-// ReceiversWaiting lists the receivers for which something waits, in the order in which
-// they have waited.
-func (tx *Tx) ReceiversWaiting(ctx context.Context) ([]ReceiverWaiting, error) {
-	return many(ctx, tx, func(r row) (w ReceiverWaiting, err error) {
-		var held time.Time
-		err = r.Scan(decoded(&w.Receiver), instant(&w.From), instant(&held), &w.Attempts)
-		w.From = later(w.From, held)
-		return w, err
-	}, `WITH RECURSIVE receiver (json) AS (
-			SELECT MIN(receiver_json) FROM notification WHERE deployment_id = $1 AND state = $2
-			UNION ALL
-			SELECT (SELECT MIN(receiver_json) FROM notification WHERE deployment_id = $1 AND state = $2 AND receiver_json > receiver.json)
-			FROM receiver WHERE json IS NOT NULL
-		)
-		SELECT n.receiver_json, n.due_at, n.held_until, n.attempts FROM receiver JOIN notification n ON n.deployment_id = $1
-			AND n.id = (SELECT MIN(id) FROM notification WHERE deployment_id = $1 AND state = $2 AND receiver_json = receiver.json)
-		ORDER BY n.due_at, n.id`, redoubt.NotificationQueued)
+// NextDelivery is when the first message that waits for a receiver is due, those behind it
+// wait for it; there is false where none waits.
+func (tx *Tx) NextDelivery(ctx context.Context, to redoubt.NotificationReceiver) (at time.Time, there bool, err error) {
+	list, err := many(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification
+		WHERE deployment_id = $1 AND state = $2 AND receiver_json = $3 ORDER BY id LIMIT 1`, redoubt.NotificationQueued, encoded(to))
+	if err != nil || len(list) == 0 {
+		return at, false, err
+	}
+	return later(list[0].DueAt, tx.now), true, nil
 }
 
-// ClaimNotifications hands out what waits for a receiver, oldest first, most of it at most,
-// and holds it for a while: until then, or EndNotifications, nobody else has any of that
-// receiver. What is not due yet holds up what comes after it. What its rule tells the
-// receiver no more, as it is now, fails instead, and so does what tells of a comment that was
-// withdrawn: the text of a comment is read here, and kept nowhere else.
-func (tx *Tx) ClaimNotifications(ctx context.Context, to redoubt.NotificationReceiver, most int, hold time.Duration) ([]redoubt.Notification, error) {
+// ReceiversWaiting lists the receivers for which something waits.
+func (tx *Tx) ReceiversWaiting(ctx context.Context) ([]redoubt.NotificationReceiver, error) {
+	return many(ctx, tx, func(r row) (to redoubt.NotificationReceiver, err error) { return to, r.Scan(decoded(&to)) },
+		`SELECT DISTINCT receiver_json FROM notification WHERE deployment_id = $1 AND state = $2`, redoubt.NotificationQueued)
+}
+
+// NextNotifications returns what is due for a receiver, oldest first, most of it at most. What
+// is not due yet holds up what comes after it. What its rule tells the receiver no more, as it
+// is now, fails instead, and so does a message about a comment that was withdrawn: the text of
+// a comment is read here, and kept nowhere else. The job of the receiver alone calls it.
+func (tx *Tx) NextNotifications(ctx context.Context, to redoubt.NotificationReceiver, most int) ([]redoubt.Notification, error) {
 	for {
 		list, err := many(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification
 			WHERE deployment_id = $1 AND state = $2 AND receiver_json = $3 ORDER BY id LIMIT $4`, redoubt.NotificationQueued, encoded(to), most)
 		if err != nil {
 			return nil, err
 		}
-		ids := make([]int64, 0, len(list))
-		for i, n := range list {
-			if n.HeldUntil.After(tx.now) {
-				return nil, nil
-			}
-			if n.DueAt.After(tx.now) {
-				list = list[:i]
-				break
-			}
-			ids = append(ids, n.ID)
+		if i := slices.IndexFunc(list, func(n redoubt.Notification) bool { return n.DueAt.After(tx.now) }); i >= 0 {
+			list = list[:i]
 		}
 		unwanted, err := tx.endUnwantedOf(ctx, to, list)
 		withdrawn := false
 		if err == nil {
 			withdrawn, err = tx.readTold(ctx, list)
 		}
-		switch {
-		case err != nil:
-			return nil, err
-		case unwanted || withdrawn:
-			continue
-		case len(list) == 0:
-			return nil, nil
+		if err != nil || !unwanted && !withdrawn {
+			return list, err
 		}
-		in, arg := tx.in("id", 3, ids)
-		return list, tx.write(ctx, `UPDATE notification SET held_until = $2 WHERE deployment_id = $1 AND `+in, tx.now.Add(hold), arg)
 	}
 }
 
@@ -189,8 +173,8 @@ func (tx *Tx) readTold(ctx context.Context, list []redoubt.Notification) (ended 
 
 // endUntold has a message fail that waits.
 func (tx *Tx) endUntold(ctx context.Context, n redoubt.Notification, why string) error {
-	return tx.write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4, held_until = $5 WHERE deployment_id = $1 AND id = $6`,
-		redoubt.NotificationFailed, why, tx.now, time.Time{}, n.ID)
+	return tx.write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4 WHERE deployment_id = $1 AND id = $5`,
+		redoubt.NotificationFailed, why, tx.now, n.ID)
 }
 
 // endUnwanted has what waits fail that a rule tells no more: at once, so that it stays
@@ -208,15 +192,9 @@ func (tx *Tx) endUnwanted(ctx context.Context, r redoubt.NotificationRule) error
 
 // endWaiting has what waits for a receiver by a rule fail.
 func (tx *Tx) endWaiting(ctx context.Context, ruleID int64, to redoubt.NotificationReceiver, why string) error {
-	return tx.write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4, held_until = $5
-		WHERE deployment_id = $1 AND state = $6 AND receiver_json = $7 AND rule_id = $8`,
-		redoubt.NotificationFailed, why, tx.now, time.Time{}, redoubt.NotificationQueued, encoded(to), ruleID)
-}
-
-// NotificationsWait reports whether some receiver is to be told something.
-func (tx *Tx) NotificationsWait(ctx context.Context) (bool, error) {
-	some, err := many(ctx, tx, scalar[int64], `SELECT id FROM notification WHERE deployment_id = $1 AND state = $2 LIMIT 1`, redoubt.NotificationQueued)
-	return len(some) > 0, err
+	return tx.write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4
+		WHERE deployment_id = $1 AND state = $5 AND receiver_json = $6 AND rule_id = $7`,
+		redoubt.NotificationFailed, why, tx.now, redoubt.NotificationQueued, encoded(to), ruleID)
 }
 
 const (

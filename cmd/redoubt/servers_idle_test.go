@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// idleFor is how long statements of servers are counted that nobody asks anything.
+const idleFor = 5 * time.Second
+
+// idleServers are servers of one database with every feature on, and what counts their
+// statements.
+type idleServers struct {
+	*several
+	count    func() int
+	receiver *httptest.Server
+	got      chan struct{} // a message came to the receiver
+}
+
+// newIdle starts n servers with every feature on and one tenant.
+func newIdle(t *testing.T, engine string, n int, flags ...string) *idleServers {
+	t.Helper()
+	s := &idleServers{several: &several{t: t}, got: make(chan struct{}, 100)}
+	s.receiver = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/hook":
+			_, _ = io.Copy(io.Discard, r.Body)
+			s.got <- struct{}{}
+		case r.URL.Path == "/api/v1/user": // of a code host
+			fmt.Fprint(w, `{"id":1,"login":"bot"}`)
+		case strings.HasPrefix(r.URL.Path, "/api/v1/"):
+			fmt.Fprint(w, `[]`)
+		default: // no advisories
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(s.receiver.Close)
+	dir := t.TempDir()
+	s.on = config.Storage{Data: filepath.Join(dir, "data"), KeyFile: filepath.Join(dir, "key")}
+	storage := []string{}
+	if engine == "sqlite" {
+		counted := filepath.Join(dir, "statements")
+		t.Setenv(storetest.CountVariable, counted)
+		s.count = func() int {
+			info, err := os.Stat(counted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return int(info.Size())
+		}
+	} else {
+		proxy, through := storetest.Through(t, storetest.Empty(t, "postgres"))
+		s.on.DatabaseURL = config.Secret(through.DatabaseURL)
+		storage = []string{"--database-url", through.DatabaseURL}
+		s.count = proxy.RoundTrips
+	}
+	for i := range n {
+		data := filepath.Join(dir, fmt.Sprint(i))
+		if engine == "sqlite" {
+			data = s.on.Data
+		}
+		node := &node{t: t, url: "http://" + freeAddress(t), flags: append(append([]string{
+			"--key-file", filepath.Join(dir, "key"), "--data", data, "--deployment", "acme", "--runner", "--isolation", "none",
+			"--advisories-every", "24h", "--advisories-archives", s.receiver.URL, "--no-advisories-scores", "--advisories-ecosystems", "npm",
+			"--notify-to", "127.0.0.0/8", "--connect-to", "127.0.0.0/8",
+		}, storage...), flags...)}
+		node.start()
+		s.nodes = append(s.nodes, node)
+	}
+	s.token = s.firstToken()
+	s.furnish()
+	return s
+}
+
+// furnish makes a project with a schedule, a connection and a rule of notifications.
+func (s *idleServers) furnish() {
+	s.t.Helper()
+	c, ctx := s.at(0), s.t.Context()
+	if _, err := c.ImportReport(ctx, "acme", api.ImportQuery{Project: "acme/api", Ref: "main"}, strings.NewReader(results(3, "first"))); err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := c.CreateConnection(ctx, "acme", api.CreateConnectionRequest{
+		Kind: "gitea", Name: "ours", BaseURL: s.receiver.URL, Credential: &api.ConnectionCredential{Kind: "token", Secret: "not-one"},
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := c.CreateNotificationRule(ctx, "acme", api.CreateNotificationRuleRequest{
+		Name: "on call", Events: []string{"new_finding", "scan_failed"}, Channel: "webhook", URL: s.receiver.URL + "/hook",
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// settle waits until what a start begins is over.
+func (s *idleServers) settle(most int) {
+	s.t.Helper()
+	for range 12 {
+		before := s.count()
+		time.Sleep(idleFor)
+		if s.count()-before <= most {
+			return
+		}
+	}
+	s.t.Fatalf("the servers do not come to rest:\n%s", s.nodes[0].said)
+}
+
+// scanFails stores a scan that failed, as another process.
+func (s *idleServers) scanFails() {
+	s.t.Helper()
+	a := &app{ctx: s.t.Context(), out: io.Discard, err: io.Discard, clock: time.Now}
+	err := (tenant{Storage: s.on, Deployment: "acme"}).update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		p, err := tx.ProjectByName(ctx, "acme/api")
+		if err == nil {
+			_, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", StartedAt: tx.Now(), CompletedAt: tx.Now(), Status: redoubt.ScanError, Error: "out of memory"})
+		}
+		return "", err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// TestIdleServersAskLittle: one a second at most with every feature on, of each server; and less
+// where three share a database.
+func TestIdleServersAskLittle(t *testing.T) {
+	for name, c := range map[string]struct {
+		engine  string
+		servers int
+		flags   []string
+	}{
+		"sqlite":                           {"sqlite", 1, nil},
+		"postgres":                         {"postgres", 1, nil},
+		"postgres, that announces nothing": {"postgres", 1, []string{"--no-database-listen"}},
+		"three on one postgres":            {"postgres", 3, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newIdle(t, c.engine, c.servers, c.flags...)
+			most := c.servers * int(idleFor/time.Second)
+			s.settle(most)
+			before := s.count()
+			time.Sleep(idleFor)
+			if n := s.count() - before; n > most || n == 0 {
+				t.Errorf("they asked the database %d times in %s, at most %d were to be", n, idleFor, most)
+			}
+		})
+	}
+}
+
+// TestEventsAreActedOnAtOnce: within a second where the process committed the event itself or
+// hears of it, and within three where it has to look.
+func TestEventsAreActedOnAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		engine string
+		flags  []string
+		within time.Duration
+		other  bool // the event is another process's
+	}{
+		"sqlite":                           {"sqlite", nil, time.Second, false},
+		"sqlite, of another process":       {"sqlite", nil, 3 * time.Second, true},
+		"postgres":                         {"postgres", nil, time.Second, false},
+		"postgres, of another process":     {"postgres", nil, time.Second, true},
+		"postgres, that announces nothing": {"postgres", []string{"--no-database-listen"}, 3 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newIdle(t, c.engine, 1, c.flags...)
+			s.settle(int(idleFor / time.Second))
+			if c.other {
+				s.scanFails()
+			} else if _, err := s.at(0).ImportReport(t.Context(), "acme", api.ImportQuery{Project: "acme/api", Ref: "main"}, strings.NewReader(results(4, "second"))); err != nil {
+				t.Fatal(err)
+			}
+			committed := time.Now()
+			select {
+			case <-s.got:
+			case <-time.After(waitAtMost):
+				t.Fatal("nobody is told")
+			}
+			// Finding out whom to tell is one event, and that there is something to deliver the next.
+			if took := time.Since(committed); took > c.within+500*time.Millisecond {
+				t.Errorf("it took %s, at most %s was to be", took, c.within)
+			}
+		})
+	}
+}

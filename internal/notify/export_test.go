@@ -1,4 +1,0 @@
-package notify
-
-// Idle waits until nobody is being told.
-func (n *Notifier) Idle() { n.told.Wait() }

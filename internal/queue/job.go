@@ -1,0 +1,194 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// PermanentError marks an error that another try cannot mend. Its text is shown to
+// whoever asked for the job.
+type PermanentError struct{ Reason string }
+
+// Error returns the reason.
+func (p PermanentError) Error() string { return p.Reason }
+
+// WaitError has a job wait, and counts no attempt: what it needs is busy, or is not there
+// yet. A job that has waited for a day in all fails instead.
+type WaitError struct {
+	Wait   time.Duration
+	Reason string // for people, once it has waited too long
+}
+
+// Error returns the reason.
+func (w WaitError) Error() string { return w.Reason }
+
+// waitAtMost is how old a job may get by waiting, or by outages of the database.
+const waitAtMost = 24 * time.Hour
+
+// process has one job done and stores how it ended. Losing the lease cancels the
+// work: another worker has it by then. A job whose attempts are used up already
+// is not tried again, or one that kills its process would do so for ever.
+func (q *Queue) process(ctx context.Context, k Kind, j redoubt.Job) {
+	log := q.options.Logger.With("job", j.ID, "kind", j.Kind, "deployment", j.DeploymentID, "attempt", j.Attempt)
+	held, release := context.WithCancel(ctx)
+	defer release()
+	go q.renewLease(held, release, k, j)
+	if j.Attempt > k.Attempts {
+		log.Error("job failed, no further attempt: the last one was cut off")
+		logOutcome(ctx, log, q.abandon(held, k, j))
+		return
+	}
+	result, media, err := attempt(held, k, j)
+	end := func() error { return q.store.FinishJob(ctx, j, result, media) }
+	if err != nil {
+		end = q.outcome(ctx, log, k, j, err)
+	}
+	if err != nil && ctx.Err() != nil {
+		q.letGo(ctx, log, j)
+		return
+	}
+	if err = insist(ctx, end); err != nil && ctx.Err() != nil {
+		q.letGo(ctx, log, j)
+		return
+	}
+	logOutcome(ctx, log, err)
+}
+
+// outcome returns how it is stored that a job ended without a result.
+func (q *Queue) outcome(ctx context.Context, log *slog.Logger, k Kind, j redoubt.Job, err error) (end func() error) {
+	fail := func(text string) func() error { return func() error { return q.store.FailJob(ctx, j, text) } }
+	permanent, isPermanent := errors.AsType[PermanentError](err)
+	wait, waits := errors.AsType[WaitError](err)
+	young := q.options.Clock().Sub(j.CreatedAt) < waitAtMost
+	switch {
+	case isPermanent:
+		log.Warn("job failed", "error", err)
+		return fail(permanent.Reason)
+	case waits && young:
+		return func() error { return q.store.ReleaseJob(ctx, j, wait.Wait) }
+	case waits:
+		log.Warn("job failed: it waited too long", "error", err)
+		return fail(wait.Reason)
+	case Outage(err) && young:
+		log.Warn("job met an outage, will be tried again; the attempt does not count", "error", err)
+		return func() error { return q.store.ReleaseJob(ctx, j, outageWait) }
+	case j.Attempt >= k.Attempts:
+		log.Error("job failed, no further attempt", "error", err)
+		reason := fmt.Sprintf("failed %d times; the server's log has the cause under job %d", j.Attempt, j.ID)
+		if errors.Is(err, redoubt.ErrUnavailable) { // the work could not say so
+			return func() error { return q.giveUp(ctx, k, j, reason) }
+		}
+		return fail(reason)
+	}
+	log.Warn("job failed, will be tried again", "error", err)
+	return func() error { return q.store.RetryJob(ctx, j, backoff(j.Attempt)) }
+}
+
+// outageWait is how long a job waits that met an outage of the database.
+const outageWait = 5 * time.Second
+
+// insistMost is how often a queue tries to store how a job ended: over about 100 seconds. After
+// that the lease runs out, as what is to be stored may itself be what the database cannot take.
+const insistMost = 22
+
+// insist has something stored, again and again while the database does not answer.
+func insist(ctx context.Context, end func() error) (err error) {
+	for n := 1; ; n++ {
+		if err = end(); !errors.Is(err, redoubt.ErrUnavailable) || n == insistMost {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(min(backoff(n), outageWait)):
+		}
+	}
+}
+
+// releaseWithin bounds how long a queue that stops waits to let go of a job.
+const releaseWithin = 5 * time.Second
+
+// letGo gives a job back that a queue which stops could not finish. It is no
+// fault of the job, so that a few restarts in a row do not fail it. Where even
+// that cannot be stored, the lease runs out, and the attempt counts.
+func (q *Queue) letGo(ctx context.Context, log *slog.Logger, j redoubt.Job) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
+	defer cancel()
+	err := insist(ctx, func() error { return q.store.ReleaseJob(ctx, j, 0) })
+	if err != nil && !errors.Is(err, redoubt.ErrConflict) {
+		log.Warn("cannot let go of a job; it is claimed again once its lease ran out", "error", err)
+	}
+}
+
+// logOutcome logs that the end of a job could not be stored, if so.
+func logOutcome(ctx context.Context, log *slog.Logger, err error) {
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case errors.Is(err, redoubt.ErrConflict):
+		log.Info("a job had ended already, or was taken over by another worker, its lease having run out")
+	default:
+		log.Error("cannot store how a job ended", "error", err)
+	}
+}
+
+// abandon fails a job for good that was claimed once more than it may be tried.
+func (q *Queue) abandon(ctx context.Context, k Kind, j redoubt.Job) error {
+	return q.giveUp(ctx, k, j, fmt.Sprintf("tried %d times, and the last attempt was cut off before it ended: the server stopped, crashed or ran out of memory; its log has the rest under job %d",
+		k.Attempts, j.ID))
+}
+
+// giveUp fails a job for good whose work could not say so, after what waits for it.
+func (q *Queue) giveUp(ctx context.Context, k Kind, j redoubt.Job, reason string) (err error) {
+	defer recoverTo(&err)
+	if k.Abandoned != nil {
+		if err := k.Abandoned(ctx, j, reason); err != nil {
+			return err
+		}
+	}
+	return q.store.FailJob(ctx, j, reason)
+}
+
+// attempt turns a panic into an error, so that one bad job stops nothing else.
+func attempt(ctx context.Context, k Kind, j redoubt.Job) (result []byte, media string, err error) {
+	defer recoverTo(&err)
+	return k.Work(ctx, j)
+}
+
+// recoverTo makes a panic an error; it is to be deferred.
+func recoverTo(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	}
+}
+
+// renewLease renews the lease until the work is over.
+func (q *Queue) renewLease(ctx context.Context, lost context.CancelFunc, k Kind, j redoubt.Job) {
+	tick := time.NewTicker(k.Lease / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := q.store.RenewJob(ctx, j, k.Lease); errors.Is(err, redoubt.ErrConflict) {
+			lost()
+			return
+		}
+	}
+}
+
+// maxBackoff bounds what backoff returns.
+const maxBackoff = 5 * time.Minute
+
+// backoff waits longer after each failed attempt: 1, 4, 9 … seconds.
+func backoff(attempt int) time.Duration {
+	attempt = min(attempt, 1000)
+	return min(time.Duration(attempt*attempt)*time.Second, maxBackoff)
+}

@@ -1,0 +1,48 @@
+package scm_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+)
+
+// TestAHostThatAsksToWaitIsLeftAlone by all who show the same credential, for as long as it
+// says, counted from its answer, and by nobody else.
+func TestAHostThatAsksToWaitIsLeftAlone(t *testing.T) {
+	now, asked := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		now = now.Add(2 * time.Minute) // for so long it takes to answer
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	t.Cleanup(s.Close)
+	c := config(loopback)
+	c.Waits, c.Clock = scm.NewWaits(), func() time.Time { return now }
+	ask := func(secret string) time.Duration {
+		t.Helper()
+		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitea, BaseURL: s.URL}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: secret})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = h.Who(t.Context())
+		busy, is := errors.AsType[*redoubt.BusyError](err)
+		if !is {
+			t.Fatal(err)
+		}
+		return busy.Wait
+	}
+	equal(t, "the host's own wait", nil, ask("a"), time.Minute)
+	now = now.Add(20 * time.Second)
+	equal(t, "what is left of it", nil, ask("a"), 40*time.Second)
+	equal(t, "how often it was asked", nil, asked, 1)
+	equal(t, "somebody else's", nil, ask("b"), time.Minute)
+	now = now.Add(time.Minute)
+	equal(t, "after it", nil, ask("a"), time.Minute)
+	equal(t, "how often it was asked by then", nil, asked, 3)
+}
