@@ -24,7 +24,7 @@ type modesPage struct {
 	From     []modeCount
 	Sum      string // of the rules, so that what is done is what was seen
 	Again    bool   // they changed since they were seen
-	policy.WouldBlock
+	policy.Impact
 }
 
 // askModes shows what a mode for all rules of a severity would do.
@@ -46,7 +46,11 @@ func (req *request) showModes(status int, q url.Values, again bool) error {
 			return err
 		}
 		mode, _ := redoubt.ParsePolicyMode(p.Mode)
-		return p.Ask(ctx, tx, policy.AsIf{Rules: rules, Mode: mode}.Changed(p.Policy))
+		for i := range rules {
+			rules[i].Mode = mode
+		}
+		p.Impact, err = policy.Preview(ctx, tx, policy.Proposal{Policy: p.Policy, Rules: rules})
+		return err
 	})
 	if err != nil {
 		return err
