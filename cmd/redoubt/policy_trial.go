@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"time"
 
@@ -22,13 +21,12 @@ import (
 
 type policyTestCmd struct {
 	tenant
-	Rules     string `arg:"" help:"A file of rules, or a policy by slug or id."`
-	Project   string `help:"Compare with what the primary branch of this project has, and leave out the paths that its policies do." placeholder:"NAME"`
-	Ref       string `help:"Judge as if it were this branch; by default the one that is checked out." placeholder:"BRANCH"`
-	Path      string `help:"The checkout to look at." default:"." type:"existingdir" placeholder:"FOLDER"`
-	Mode      string `help:"Judge as if all rules had this mode; by default as the policy has them, and block for a file." placeholder:"MODE"`
-	Annotated string `help:"Instead, compare with the comments \"ruleid: ID\" and \"ok: ID\" in this file of code." type:"existingfile" placeholder:"FILE"`
-	Semgrep   string `help:"The semgrep to run them with." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
+	Rules   string `arg:"" help:"A file of rules, or a policy by slug or id."`
+	Project string `help:"Compare with what the primary branch of this project has, and leave out the paths that its policies do." placeholder:"NAME"`
+	Ref     string `help:"Judge as if it were this branch; by default the one that is checked out." placeholder:"BRANCH"`
+	Path    string `help:"The checkout to look at." default:"." type:"existingdir" placeholder:"FOLDER"`
+	Mode    string `help:"Judge as if all rules had this mode; by default as the policy has them, and block for a file." placeholder:"MODE"`
+	Semgrep string `help:"The semgrep to run them with." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
 }
 
 // Run tries rules before they are served.
@@ -125,7 +123,8 @@ func (t *trial) readFile() error {
 			return err
 		}
 		content.IssueType = r.Product
-		t.rules = append(t.rules, redoubt.ServedRule{PolicyRule: redoubt.PolicyRule{Rule: *content, Mode: cmp.Or(t.mode, redoubt.ModeBlock)}, Text: r.Text})
+		rule := redoubt.PolicyRule{Rule: *content, Mode: cmp.Or(t.mode, redoubt.ModeBlock)}
+		t.rules = append(t.rules, redoubt.ServedRule{PolicyRule: rule, Text: r.Text})
 	}
 	return nil
 }
@@ -151,7 +150,9 @@ func (t *trial) readPolicy(ctx context.Context, tx *store.Tx) (err error) {
 // preview evaluates the rules on what the scanner reports, as if it came as a scan of the
 // whole branch that is checked out. Nothing is stored.
 func (t *trial) preview(st *store.Store, d redoubt.Deployment, rep *redoubt.Report) (policy.Outcome, error) {
-	rep.Results = slices.DeleteFunc(rep.Results, func(r redoubt.Result) bool { return t.all.Excluded(r.Rule.IssueType, r.Path) })
+	rep.Results = slices.DeleteFunc(rep.Results, func(r redoubt.Result) bool {
+		return t.all.Excluded(r.Rule.IssueType, r.Path)
+	})
 	for i := range t.rules {
 		rep.RulesRun = append(rep.RulesRun, t.rules[i].Rule.Name)
 	}
@@ -214,16 +215,14 @@ func (t *trial) run(evaluate func(*redoubt.Report) (policy.Outcome, error)) erro
 		return err
 	}
 	if s == nil {
-		_, err := fmt.Fprintf(t.app.out, "%d rules are well formed. They were NOT run, and their patterns not parsed: there is no %s here.\n", len(t.rules), t.Semgrep)
+		_, err := fmt.Fprintf(t.app.out, "%d rules are well formed. They were NOT run, and their patterns not parsed: "+
+			"there is no %s here.\n", len(t.rules), t.Semgrep)
 		return err
 	}
 	if s.rules, err = policy.Document(t.rules, []redoubt.Policy{t.of}, policy.Products(nil), nil); err != nil {
 		return err
 	}
 	s.limit = ruleRunTime
-	if t.Annotated != "" {
-		return t.annotated(s)
-	}
 	rep, err := t.scan(s)
 	if err != nil {
 		return err
@@ -233,22 +232,6 @@ func (t *trial) run(evaluate func(*redoubt.Report) (policy.Outcome, error)) erro
 		return err
 	}
 	return t.print(outcome)
-}
-
-// annotated runs the scanner to compare findings with comments in code.
-func (t *trial) annotated(s *scanner) error {
-	if t.of.ID != 0 {
-		return errors.New("--annotated takes a file of rules")
-	}
-	stdout, stderr, err := s.run(t.app, "", "--test", "--config", t.Rules, t.Annotated)
-	var failed *exec.ExitError
-	if err != nil && !errors.As(err, &failed) {
-		return err
-	}
-	if _, printErr := fmt.Fprintf(t.app.out, "%s\n", bytes.TrimSpace(stdout)); err == nil {
-		return printErr
-	}
-	return fmt.Errorf("the rules do not find what the comments say:\n%s", bytes.TrimSpace(stderr))
 }
 
 func (t *trial) scan(s *scanner) (*redoubt.Report, error) {
@@ -297,7 +280,8 @@ func (t *trial) print(outcome policy.Outcome) error {
 			fresh++
 		}
 		mode := max(outcome.Policy.Stance(f.RuleName).Mode, modes[f.Identity])
-		rows = append(rows, []string{f.RuleName, fmt.Sprintf("%s:%d", f.Path, f.Line), mode.String(), state, buildWord(fails[f.Identity])})
+		place := fmt.Sprintf("%s:%d", f.Path, f.Line)
+		rows = append(rows, []string{f.RuleName, place, mode.String(), state, buildWord(fails[f.Identity])})
 	}
 	if err := table(t.app.out, "RULE PLACE MODE FINDING BUILD", rows); err != nil {
 		return err
@@ -306,7 +290,8 @@ func (t *trial) print(outcome policy.Outcome) error {
 	if t.Project != "" {
 		against = "compared with the primary branch of " + t.Project
 	}
-	_, err := fmt.Fprintf(t.app.out, "\nRules: %d. Findings: %d, of them new: %d (%s). Would fail a build: %d.\n", len(t.rules), len(rows), fresh, against, len(outcome.Blocking))
+	_, err := fmt.Fprintf(t.app.out, "\nRules: %d. Findings: %d, of them new: %d (%s). Would fail a build: %d.\n",
+		len(t.rules), len(rows), fresh, against, len(outcome.Blocking))
 	return err
 }
 
@@ -377,7 +362,8 @@ func (t *trial) printConditions() error {
 	if err := table(t.app.out, "REF MODE FINDING BUILD WHAT", t.matches); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(t.app.out, "\nConditions: %d. Matches: %d. Would fail a build: %d.\n", len(t.of.Conditions), len(t.matches), t.fails)
+	_, err := fmt.Fprintf(t.app.out, "\nConditions: %d. Matches: %d. Would fail a build: %d.\n",
+		len(t.of.Conditions), len(t.matches), t.fails)
 	if err == nil && t.rules != nil {
 		_, err = fmt.Fprintln(t.app.out)
 	}

@@ -16,7 +16,9 @@ var errTried = errors.New("it was only tried")
 // Preview is what the gate would say to an upload by a policy (semantics §10). The
 // upload is applied as ever, so that what moves, is copied or excepted counts as
 // it would, in a transaction that is rolled back.
-func Preview(ctx context.Context, st *store.Store, deploymentID int64, given policy.EffectivePolicy, exemptions func(*store.Tx) ingest.Exemptions, upload ingest.Upload) (out policy.Outcome, err error) {
+func Preview(ctx context.Context, st *store.Store, deploymentID int64, given policy.EffectivePolicy,
+	exemptions func(*store.Tx) ingest.Exemptions, upload ingest.Upload,
+) (out policy.Outcome, err error) {
 	err = st.Update(ctx, deploymentID, redoubt.Actor{Kind: "preview"}, func(ctx context.Context, tx *store.Tx) error {
 		var judge *policy.Judge
 		upload.Before = func(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (err error) {

@@ -110,7 +110,9 @@ func (v Verdict) Record() *redoubt.ScanGate {
 }
 
 // Reevaluate evaluates the policies of now, as if a stored scan ran again and found the same.
-func Reevaluate(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []redoubt.Finding) (Outcome, error) {
+func Reevaluate(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan,
+	reported []redoubt.Finding,
+) (Outcome, error) {
 	effective, err := LoadEffectivePolicy(ctx, s, project)
 	if err != nil {
 		return Outcome{}, err
@@ -125,7 +127,9 @@ func Reevaluate(ctx context.Context, s GateStorage, project redoubt.Project, sca
 // StoredFindings reads the facts about the findings of a stored scan, as if it ran again
 // and found the same. The policies are those that are to be evaluated. Of a scan that is
 // recorded only, what the advisories said of its lockfiles is among what it reported.
-func StoredFindings(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []redoubt.Finding, policies ...EffectivePolicy) (Findings, error) {
+func StoredFindings(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan,
+	reported []redoubt.Finding, policies ...EffectivePolicy,
+) (Findings, error) {
 	var own, advised []Sighting
 	for _, f := range reported {
 		f.State = redoubt.Unresolved // as the scan saw it, and would again

@@ -151,7 +151,8 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 		found := func(rule string, product redoubt.IssueType) policy.Sighting {
 			return policy.Sighting{Finding: redoubt.Finding{RuleName: rule, Path: "a", State: redoubt.Unresolved, IssueType: product, Severity: redoubt.SeverityHigh}}
 		}
-		v := policy.Evaluate(policy.Findings{Ref: c.ref, List: []policy.Sighting{found("a", redoubt.SAST), found("b", redoubt.SAST), found("CVE-1", redoubt.SCA)}}, all)
+		list := []policy.Sighting{found("a", redoubt.SAST), found("b", redoubt.SAST), found("CVE-1", redoubt.SCA)}
+		v := policy.Evaluate(policy.Findings{Ref: c.ref, List: list}, all)
 		if len(v.Blocking) != c.blocks {
 			t.Errorf("%v: on %s %d block, want %d", c.branches, c.ref, len(v.Blocking), c.blocks)
 		}
@@ -218,7 +219,8 @@ func TestReasonNamesTheWorstFirst(t *testing.T) {
 		t.Errorf("%q, want %q", v.Reason, want)
 	}
 	list[3].Known = true
-	if v, want := policy.Evaluate(policy.Findings{List: list}, given), "7 of blocking rules, 1 of them known, in a policy that blocks all: r at p:3"; !strings.Contains(v.Reason, want) {
+	v = policy.Evaluate(policy.Findings{List: list}, given)
+	if want := "7 of blocking rules, 1 of them known, in a policy that blocks all: r at p:3"; !strings.Contains(v.Reason, want) {
 		t.Errorf("%q, want %q", v.Reason, want)
 	}
 }

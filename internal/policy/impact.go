@@ -69,8 +69,7 @@ type ImpactStorage interface {
 	Storage
 	// StandingScans lists the newest applied scan of each (project, ref, source), of those
 	// that started since then, and whether there are more than limit. Nil projects are all.
-	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (scans []redoubt.Scan, more bool, err error)
-	VisibleProjects(ctx context.Context, globs redoubt.ProjectGlobs) ([]redoubt.Project, error)
+	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []redoubt.Scan, more bool, err error)
 	UnresolvedCount(ctx context.Context, projectID int64, ref, source string, most int) (int, error)
 }
 
@@ -94,7 +93,8 @@ func Preview(ctx context.Context, s ImpactStorage, change Proposal) (out Impact,
 		return out, err
 	}
 	c := comparison{
-		now: now, then: now.with(change), product: change.Policy.Product, rules: map[string]bool{}, counted: map[int64]bool{}, out: &out,
+		now: now, then: now.with(change), product: change.Policy.Product, rules: map[string]bool{},
+		counted: map[int64]bool{}, out: &out,
 		reads: &boundedReads{ImpactStorage: s, room: cmp.Or(change.Room, previewFindings)},
 	}
 	if stored != nil {
@@ -144,7 +144,9 @@ func (s Set) with(change Proposal) Set {
 		}
 	}
 	s.Served = append(s.Served, change.Served...)
-	s.Blocking = slices.DeleteFunc(s.Blocking, func(r redoubt.PolicyRule) bool { return r.PolicyID == p.ID && modes[r.ID] != 0 })
+	s.Blocking = slices.DeleteFunc(s.Blocking, func(r redoubt.PolicyRule) bool {
+		return r.PolicyID == p.ID && modes[r.ID] != 0
+	})
 	for _, r := range change.Rules {
 		if r.Mode == redoubt.ModeBlock {
 			s.Blocking = append(s.Blocking, r)
@@ -266,7 +268,7 @@ func (out *Impact) count(b *ChangedBuild) {
 
 // blocking counts the open findings of a scan that fail its build now and then, without those
 // that another scan has counted.
-func (c *comparison) blocking(ctx context.Context, project redoubt.Project, scan redoubt.Scan) (now, then int, err error) {
+func (c *comparison) blocking(ctx context.Context, project redoubt.Project, scan redoubt.Scan) (is, would int, _ error) {
 	own, err := c.open(ctx, scan, scan.Source)
 	if err != nil {
 		return 0, 0, err
@@ -280,8 +282,8 @@ func (c *comparison) blocking(ctx context.Context, project redoubt.Project, scan
 	if len(own)+len(advised) == 0 {
 		return 0, 0, nil
 	}
-	is, would := c.now.For(project), c.then.For(project)
-	found, err := StoredFindings(ctx, c.reads, project, scan, own, is, would)
+	now, then := c.now.For(project), c.then.For(project)
+	found, err := StoredFindings(ctx, c.reads, project, scan, own, now, then)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -289,7 +291,7 @@ func (c *comparison) blocking(ctx context.Context, project redoubt.Project, scan
 	for _, f := range slices.Concat(own, advised) {
 		if !c.counted[f.ID] {
 			c.counted[f.ID], fresh[f.ID] = true, true
-			if !would.Excluded(f.IssueType, f.Path) {
+			if !then.Excluded(f.IssueType, f.Path) {
 				c.out.Open++
 			}
 		}
@@ -302,7 +304,7 @@ func (c *comparison) blocking(ctx context.Context, project redoubt.Project, scan
 		}
 		return n
 	}
-	return count(Evaluate(found, is)), count(Evaluate(found, would)), nil
+	return count(Evaluate(found, now)), count(Evaluate(found, then)), nil
 }
 
 // open lists the findings of a branch and source that the change is about.
@@ -325,37 +327,42 @@ type boundedReads struct {
 	ImpactStorage
 	room    int
 	project int64
-	known   map[string][]redoubt.Finding
+	known   map[branchRead][]redoubt.Finding
 }
+
+type branchRead struct{ method, ref, source string }
 
 // OpenFindings implements GateStorage.
 func (r *boundedReads) OpenFindings(ctx context.Context, project int64, ref, source string) ([]redoubt.Finding, error) {
-	return r.once(ctx, "open", project, ref, source, r.ImpactStorage.OpenFindings)
+	return r.once(ctx, branchRead{"open", ref, source}, project, r.ImpactStorage.OpenFindings)
 }
 
 // UnresolvedFindings implements GateStorage.
-func (r *boundedReads) UnresolvedFindings(ctx context.Context, project int64, ref, source string) ([]redoubt.Finding, error) {
-	return r.once(ctx, "unresolved", project, ref, source, r.ImpactStorage.UnresolvedFindings)
+func (r *boundedReads) UnresolvedFindings(
+	ctx context.Context, project int64, ref, source string,
+) ([]redoubt.Finding, error) {
+	return r.once(ctx, branchRead{"unresolved", ref, source}, project, r.ImpactStorage.UnresolvedFindings)
 }
 
-func (r *boundedReads) once(ctx context.Context, kind string, project int64, ref, source string, read func(context.Context, int64, string, string) ([]redoubt.Finding, error)) ([]redoubt.Finding, error) {
+func (r *boundedReads) once(ctx context.Context, of branchRead, project int64,
+	read func(context.Context, int64, string, string) ([]redoubt.Finding, error),
+) ([]redoubt.Finding, error) {
 	if r.known == nil || r.project != project {
-		r.project, r.known = project, map[string][]redoubt.Finding{}
+		r.project, r.known = project, map[branchRead][]redoubt.Finding{}
 	}
-	key := fmt.Sprintf("%s %q %q", kind, ref, source)
-	if list, read := r.known[key]; read {
+	if list, read := r.known[of]; read {
 		return list, nil
 	}
-	n, err := r.UnresolvedCount(ctx, project, ref, source, r.room+1)
+	n, err := r.UnresolvedCount(ctx, project, of.ref, of.source, r.room+1)
 	if err != nil {
 		return nil, err
 	}
 	if n > r.room {
 		return nil, errNoRoom
 	}
-	list, err := read(ctx, project, ref, source)
+	list, err := read(ctx, project, of.ref, of.source)
 	if err == nil {
-		r.known[key] = list
+		r.known[of] = list
 		r.room -= len(list)
 	}
 	return list, err

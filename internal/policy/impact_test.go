@@ -30,7 +30,8 @@ func TestRulesThatLeaveWithAPolicy(t *testing.T) {
 		{"of the other policy", 3, []redoubt.Project{tagged}, []string{"other"}},
 		{"of nobody", 2, nil, nil},
 	} {
-		if got := unserved(now, now.with(Proposal{Policy: redoubt.Policy{ID: c.id}, Deleted: true}), c.left); !slices.Equal(got, c.want) {
+		then := now.with(Proposal{Policy: redoubt.Policy{ID: c.id}, Deleted: true})
+		if got := unserved(now, then, c.left); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -64,12 +64,16 @@ func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project redou
 }
 
 // JudgeAll is Judge for all that the scan reports.
-func (e EffectivePolicy) JudgeAll(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting) (*Judge, error) {
+func (e EffectivePolicy) JudgeAll(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan,
+	reported []Sighting,
+) (*Judge, error) {
 	return newJudge(ctx, s, project, scan, reported, true, e)
 }
 
 // newJudge is Judge for several policies, each of which may be evaluated with the facts.
-func newJudge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting, all bool, policies ...EffectivePolicy) (*Judge, error) {
+func newJudge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan,
+	reported []Sighting, all bool, policies ...EffectivePolicy,
+) (*Judge, error) {
 	j := &Judge{s: s, project: project.ID, scan: scan, primary: PrimaryAfter(project, scan)}
 	for _, e := range policies {
 		e = e.On(scan.Ref)
@@ -162,7 +166,9 @@ func (j *Judge) Advise(own []Sighting) { j.own = own }
 
 // findings returns the findings to evaluate, once every one has its lineage and its id.
 func (j *Judge) findings(ctx context.Context, outcome redoubt.ScanOutcome) (Findings, error) {
-	f := Findings{Ref: j.scan.Ref, Primary: j.scan.Ref == j.primary, First: j.first, Outcome: outcome, List: slices.Clone(j.sightings)}
+	f := Findings{
+		Ref: j.scan.Ref, Primary: j.scan.Ref == j.primary, First: j.first, Outcome: outcome, List: slices.Clone(j.sightings),
+	}
 	switch {
 	case j.advised && outcome.Recorded():
 		f.List = append(f.List, j.own...)

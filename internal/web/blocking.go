@@ -118,11 +118,13 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, 
 	for i := range again.Judged {
 		onPrimary[again.Judged[i].Finding.ID] = again.Judged[i].Known
 	}
-	now := map[int64]redoubt.Blocked{}
+	var blocking []redoubt.Blocked
 	if gate := again.Record(); gate != nil {
-		for _, b := range gate.Blocking {
-			now[b.FindingID] = b
-		}
+		blocking = gate.Blocking
+	}
+	now := map[int64]redoubt.Blocked{}
+	for _, b := range blocking {
+		now[b.FindingID] = b
 	}
 	for _, then := range account.Gate.Blocking {
 		item := blockedItem{Blocked: then, Policy: policies[then.PolicyID]}
@@ -137,11 +139,9 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, 
 		delete(now, then.FindingID)
 		p.Items = append(p.Items, item)
 	}
-	if gate := again.Record(); gate != nil {
-		for _, b := range gate.Blocking { // what people or policies made block since
-			if _, more := now[b.FindingID]; more {
-				p.Items = append(p.Items, blockedItem{Blocked: b, Policy: policies[b.PolicyID], Blocks: true, Since: true})
-			}
+	for _, b := range blocking { // what people or policies made block since
+		if _, more := now[b.FindingID]; more {
+			p.Items = append(p.Items, blockedItem{Blocked: b, Policy: policies[b.PolicyID], Blocks: true, Since: true})
 		}
 	}
 	slices.SortStableFunc(p.Items, func(a, b blockedItem) int { return order(b.Blocks) - order(a.Blocks) })

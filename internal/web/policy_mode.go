@@ -2,9 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -95,13 +92,12 @@ func (req *request) chosenRules(ctx context.Context, tx *store.Tx, p *modesPage,
 // count says how many rules there are by the mode that they have now.
 func (p *modesPage) count(rules []redoubt.PolicyRule) {
 	p.Rules = len(rules)
-	sum := sha256.New()
-	byMode := map[redoubt.PolicyMode]int{}
+	byMode, modes := map[redoubt.PolicyMode]int{}, map[int64]redoubt.PolicyMode{}
 	for _, r := range rules {
 		byMode[r.Mode]++
-		fmt.Fprintln(sum, r.ID, r.Mode)
+		modes[r.ID] = r.Mode
 	}
-	p.Sum = hex.EncodeToString(sum.Sum(nil)[:8])
+	p.Sum = seenOf(p.Policy, modes)
 	for mode := redoubt.ModeBlock; mode > 0; mode-- {
 		if byMode[mode] > 0 {
 			p.From = append(p.From, modeCount{mode.String(), byMode[mode]})
