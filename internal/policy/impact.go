@@ -123,7 +123,8 @@ func Preview(ctx context.Context, s ImpactStorage, change Proposal) (out Impact,
 		}
 	}
 	slices.Sort(in)
-	return out, c.compare(ctx, projects, in)
+	err = c.compare(ctx, projects, in)
+	return out, err
 }
 
 // with returns the policies after a change.
