@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
@@ -21,13 +21,12 @@ import (
 
 type policyTestCmd struct {
 	tenant
-	Rules     string `arg:"" help:"A file of rules, or a policy by slug or id."`
-	Project   string `help:"Compare with what the primary branch of this project has, and leave out the paths that its policies do." placeholder:"NAME"`
-	Ref       string `help:"Judge as if it were this branch; by default the one that is checked out." placeholder:"BRANCH"`
-	Path      string `help:"The checkout to look at." default:"." type:"existingdir" placeholder:"FOLDER"`
-	Mode      string `help:"Judge as if all rules had this mode; by default as the policy has them, and block for a file." placeholder:"MODE"`
-	Annotated string `help:"Instead, compare with the comments \"ruleid: ID\" and \"ok: ID\" in this file of code." type:"existingfile" placeholder:"FILE"`
-	Semgrep   string `help:"The semgrep to run them with." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
+	Rules   string `arg:"" help:"A file of rules, or a policy by slug or id."`
+	Project string `help:"Compare with what the primary branch of this project has, and leave out the paths that its policies do." placeholder:"NAME"`
+	Ref     string `help:"Judge as if it were this branch; by default the one that is checked out." placeholder:"BRANCH"`
+	Path    string `help:"The checkout to look at." default:"." type:"existingdir" placeholder:"FOLDER"`
+	Mode    string `help:"Judge as if all rules had this mode; by default as the policy has them, and block for a file." placeholder:"MODE"`
+	Semgrep string `help:"The semgrep to run them with." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
 }
 
 // Run tries rules before they are served.
@@ -36,76 +35,85 @@ func (c policyTestCmd) Run(a *app) error {
 	if c.Mode != "" && !ok {
 		return fmt.Errorf("there is no mode %q: take monitor, comment or block", c.Mode)
 	}
-	t := trial{app: a, mode: mode}
-	_, err := os.Stat(c.Rules)
-	if isFile := err == nil; isFile {
-		if err := t.readFile(c.Rules); err != nil {
+	t := trial{policyTestCmd: c, app: a, mode: mode}
+	if _, err := os.Stat(c.Rules); err == nil {
+		if err := t.readFile(); err != nil {
 			return err
 		}
-	}
-	if t.rules != nil && c.Project == "" {
-		return t.run(c, nil)
+		if c.Project == "" {
+			return t.run(t.alone)
+		}
 	}
 	st, d, err := c.use(a)
 	if err != nil {
 		return err
 	}
-	return errors.Join(t.runWith(c, st, d), st.Close())
-}
-
-// runWith runs the trial beside what is stored. Nothing is held open while the
-// scanner works.
-func (t *trial) runWith(c policyTestCmd, st *store.Store, d redoubt.Deployment) (err error) {
-	ring, err := t.app.keys(c.Storage, st)
-	if err != nil {
-		return err
-	}
-	t.key = ring.Secret
-	if t.rules == nil {
-		var held []conditionMatches
-		err = st.View(t.app.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
-			if err := t.readPolicy(ctx, tx, c.Rules); err != nil || !t.listsStored(c.Project) {
-				return err
-			}
-			held, err = t.conditions(ctx, tx, c.Project)
-			return err
-		})
-		stored := t.listsStored(c.Project)
-		if err == nil && stored {
-			err = t.printConditions(held)
-		}
-		if err != nil || t.rules == nil {
-			return err
-		}
-		if stored {
-			fmt.Fprintln(t.app.out)
-		}
-	}
-	if c.Project == "" {
-		return t.run(c, nil)
-	}
-	return t.run(c, func(rep *redoubt.Report) (policy.Preview, error) { return t.preview(st, d, c, rep) })
-}
-
-// listsStored reports whether the stored findings that match conditions are listed: where
-// the policy has any, of a project, or without rules to run.
-func (t *trial) listsStored(project string) bool {
-	return len(t.of.Conditions) > 0 && (project != "" || t.rules == nil)
+	return errors.Join(t.runWith(st, d), st.Close())
 }
 
 // trial is rules that are tried, as of one policy.
 type trial struct {
+	policyTestCmd
 	app     *app
-	project redoubt.Project    // that is named
 	mode    redoubt.PolicyMode // 0 for each rule's own
+	project redoubt.Project    // that is named
+	all     policy.EffectivePolicy
 	of      redoubt.Policy
 	rules   []redoubt.ServedRule
-	key     []byte // tells secrets apart; nil where nothing is stored
+	key     []byte     // tells secrets apart; nil where nothing is stored
+	matches [][]string // of the conditions, to print
+	fails   int        // of them, that would fail a build
 }
 
-// readFile takes the rules of a file, which would block unless a mode is given.
-func (t *trial) readFile(name string) error {
-	set, err := readRules([]string{name}, false)
+// runWith runs the trial beside what is stored. No transaction is open while the scanner runs.
+func (t *trial) runWith(st *store.Store, d redoubt.Deployment) error {
+	ring, err := t.app.keys(t.Storage, st)
+	if err != nil {
+		return err
+	}
+	t.key = ring.Secret
+	err = st.View(t.app.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error { return t.read(ctx, tx) })
+	if err == nil && t.project.ID != 0 && len(t.of.Conditions) > 0 {
+		err = t.printConditions()
+	}
+	switch {
+	case err != nil || t.rules == nil:
+		return err
+	case t.Project == "":
+		return t.run(t.alone)
+	}
+	return t.run(func(rep *redoubt.Report) (policy.Outcome, error) { return t.preview(st, d, rep) })
+}
+
+// read reads the policy, the project, and its stored findings that match the policy's conditions.
+func (t *trial) read(ctx context.Context, tx *store.Tx) (err error) {
+	if t.rules == nil {
+		if err := t.readPolicy(ctx, tx); err != nil {
+			return err
+		}
+	}
+	if t.Project == "" {
+		if t.rules == nil {
+			return errors.New("conditions are tried on what a project has: name it with --project")
+		}
+		return nil
+	}
+	if t.project, err = tx.ProjectByName(ctx, t.Project); err != nil {
+		return fmt.Errorf("there is no project %q; redoubt project list shows what there is", t.Project)
+	}
+	set, err := policy.LoadSet(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if t.all = set.For(t.project); len(t.of.Conditions) == 0 {
+		return nil
+	}
+	return t.conditions(ctx, tx)
+}
+
+// readFile reads the rules of a file, which would block unless a mode is given.
+func (t *trial) readFile() error {
+	set, err := readRules([]string{t.Rules}, false)
 	if err != nil {
 		return err
 	}
@@ -115,25 +123,21 @@ func (t *trial) readFile(name string) error {
 			return err
 		}
 		content.IssueType = r.Product
-		t.rules = append(t.rules, redoubt.ServedRule{PolicyRule: redoubt.PolicyRule{Rule: *content, Mode: max(t.mode, redoubt.ModeMonitor)}, Text: r.Text})
-		if t.mode == 0 {
-			t.rules[len(t.rules)-1].Mode = redoubt.ModeBlock
-		}
+		rule := redoubt.PolicyRule{Rule: *content, Mode: cmp.Or(t.mode, redoubt.ModeBlock)}
+		t.rules = append(t.rules, redoubt.ServedRule{PolicyRule: rule, Text: r.Text})
 	}
 	return nil
 }
 
-// readPolicy takes the rules that a policy serves.
-func (t *trial) readPolicy(ctx context.Context, tx *store.Tx, name string) (err error) {
-	if t.of, err = policyNamed(ctx, tx, name); err != nil {
+// readPolicy reads the rules that a policy serves.
+func (t *trial) readPolicy(ctx context.Context, tx *store.Tx) (err error) {
+	if t.of, err = policyNamed(ctx, tx, t.Rules); err != nil {
 		return fmt.Errorf("%w; and there is no such file", err)
 	}
 	served, err := tx.ServedRules(ctx)
 	for _, r := range served {
 		if r.PolicyID == t.of.ID {
-			if t.mode != 0 {
-				r.Mode = t.mode
-			}
+			r.Mode = cmp.Or(t.mode, r.Mode)
 			t.rules = append(t.rules, r)
 		}
 	}
@@ -143,29 +147,18 @@ func (t *trial) readPolicy(ctx context.Context, tx *store.Tx, name string) (err 
 	return err
 }
 
-// preview judges what the scanner reports as the gate would, had it come as a scan
-// of the whole branch that is checked out. Nothing of it is kept.
-func (t *trial) preview(st *store.Store, d redoubt.Deployment, c policyTestCmd, rep *redoubt.Report) (out policy.Preview, err error) {
-	var left policy.EffectivePolicy // of all policies: what leaves paths out
-	err = st.View(t.app.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
-		p, err := tx.ProjectByName(ctx, c.Project)
-		if err != nil {
-			return fmt.Errorf("there is no project %q; redoubt project list shows what there is", c.Project)
-		}
-		policies, err := tx.Policies(ctx)
-		t.project, left = p, policy.For(p, policies, nil)
-		return err
+// preview evaluates the rules on what the scanner reports, as if it came as a scan of the
+// whole branch that is checked out. Nothing is stored.
+func (t *trial) preview(st *store.Store, d redoubt.Deployment, rep *redoubt.Report) (policy.Outcome, error) {
+	rep.Results = slices.DeleteFunc(rep.Results, func(r redoubt.Result) bool {
+		return t.all.Excluded(r.Rule.IssueType, r.Path)
 	})
-	if err != nil {
-		return out, err
-	}
-	rep.Results = slices.DeleteFunc(rep.Results, func(r redoubt.Result) bool { return left.Excluded(r.Rule.IssueType, r.Path) })
 	for i := range t.rules {
 		rep.RulesRun = append(rep.RulesRun, t.rules[i].Rule.Name)
 	}
 	exemptions := func(tx *store.Tx) ingest.Exemptions { return exemption.ForImport{Store: tx} }
 	return edge.Preview(t.app.ctx, st, d.ID, t.given(), exemptions, ingest.Upload{
-		Project: redoubt.Project{Name: c.Project}, Ref: t.branch(c), Full: true, Report: rep,
+		Project: redoubt.Project{Name: t.Project}, Ref: t.branch(), Full: true, Report: rep,
 	})
 }
 
@@ -173,25 +166,18 @@ func (t *trial) preview(st *store.Store, d redoubt.Deployment, c policyTestCmd, 
 const untold = "refs/redoubt/trial"
 
 // branch is that which the trial is judged as: what moved on it is known there.
-func (t *trial) branch(c policyTestCmd) string {
-	if c.Ref != "" {
-		return c.Ref
+func (t *trial) branch() string {
+	if t.Ref != "" {
+		return t.Ref
 	}
-	folder, err := git(t.app.ctx, c.Path, "rev-parse", "--show-prefix")
+	folder, err := git(t.app.ctx, t.Path, "rev-parse", "--show-prefix")
 	if err != nil || folder != "" { // of a part of a repository nobody can tell what moved
 		return untold
 	}
-	if name, err := git(t.app.ctx, c.Path, "symbolic-ref", "HEAD"); err == nil {
+	if name, err := git(t.app.ctx, t.Path, "symbolic-ref", "HEAD"); err == nil {
 		return name
 	}
 	return untold
-}
-
-// given is the policy that is tried, for the named project whatever the policy covers.
-func (t *trial) given() policy.EffectivePolicy {
-	of := t.asTried()
-	of.Scope, of.Excludes = redoubt.PolicyScope{}, nil
-	return policy.For(t.project, []redoubt.Policy{of}, t.rules)
 }
 
 // asTried is the policy with its conditions in the mode that is tried.
@@ -201,72 +187,55 @@ func (t *trial) asTried() redoubt.Policy {
 	for i := range of.Conditions {
 		of.Conditions[i].Mode = cmp.Or(t.mode, of.Conditions[i].Mode)
 	}
+	of.Excludes = nil
 	return of
 }
 
+// given is the policy that is tried, for the named project whatever the policy covers.
+func (t *trial) given() policy.EffectivePolicy {
+	of := t.asTried()
+	of.Scope = redoubt.PolicyScope{}
+	return policy.For(t.project, []redoubt.Policy{of}, t.rules)
+}
+
+// alone evaluates the rules on a report that is compared with nothing.
+func (t *trial) alone(rep *redoubt.Report) (policy.Outcome, error) {
+	var found policy.Findings
+	seen, _ := ingest.Observe(rep)
+	for i := range seen {
+		found.List = append(found.List, policy.Sighting{Finding: seen[i].Finding})
+	}
+	return policy.Evaluate(found, t.given()), nil
+}
+
 // run runs the rules and prints what they find.
-func (t *trial) run(c policyTestCmd, preview func(*redoubt.Report) (policy.Preview, error)) error {
-	s, err := findScanner(c.Semgrep)
+func (t *trial) run(evaluate func(*redoubt.Report) (policy.Outcome, error)) error {
+	s, err := findScanner(t.Semgrep)
 	if err != nil {
 		return err
 	}
 	if s == nil {
-		_, err := fmt.Fprintf(t.app.out, "%d rules are well formed. They were NOT run, and their patterns not parsed: there is no %s here.\n", len(t.rules), c.Semgrep)
+		_, err := fmt.Fprintf(t.app.out, "%d rules are well formed. They were NOT run, and their patterns not parsed: "+
+			"there is no %s here.\n", len(t.rules), t.Semgrep)
 		return err
 	}
 	if s.rules, err = policy.Document(t.rules, []redoubt.Policy{t.of}, policy.Products(nil), nil); err != nil {
 		return err
 	}
 	s.limit = ruleRunTime
-	if c.Annotated != "" {
-		return t.annotated(s, c)
-	}
-	rep, err := t.scan(s, c.Path)
+	rep, err := t.scan(s)
 	if err != nil {
 		return err
 	}
-	if preview == nil {
-		return t.print(rep, t.alone(rep), "")
-	}
-	judged, err := preview(rep)
+	outcome, err := evaluate(rep)
 	if err != nil {
 		return err
 	}
-	return t.print(rep, judged, c.Project)
+	return t.print(outcome)
 }
 
-// alone judges a report that is compared with nothing.
-func (t *trial) alone(rep *redoubt.Report) policy.Preview {
-	var all []policy.Sighting
-	out := policy.Preview{Judged: map[redoubt.Identity]policy.Sighting{}}
-	seen, _ := ingest.Observe(rep)
-	for i := range seen {
-		one := policy.Sighting{Finding: seen[i].Finding}
-		out.Judged[one.Finding.Identity] = one
-		all = append(all, one)
-	}
-	out.Verdict = t.given().Gate(false, all)
-	return out
-}
-
-// annotated lets the scanner compare findings with comments in code.
-func (t *trial) annotated(s *scanner, c policyTestCmd) error {
-	if t.of.ID != 0 {
-		return errors.New("--annotated takes a file of rules")
-	}
-	stdout, stderr, err := s.run(t.app, "", "--test", "--config", c.Rules, c.Annotated)
-	var failed *exec.ExitError
-	if err != nil && !errors.As(err, &failed) {
-		return err
-	}
-	if _, printErr := fmt.Fprintf(t.app.out, "%s\n", bytes.TrimSpace(stdout)); err == nil {
-		return printErr
-	}
-	return fmt.Errorf("the rules do not find what the comments say:\n%s", bytes.TrimSpace(stderr))
-}
-
-func (t *trial) scan(s *scanner, dir string) (*redoubt.Report, error) {
-	stdout, stderr, err := s.run(t.app, dir, "--oss-only", "--json", "--quiet", "--config", "p/redoubt", ".")
+func (t *trial) scan(s *scanner) (*redoubt.Report, error) {
+	stdout, stderr, err := s.run(t.app, t.Path, "--oss-only", "--json", "--quiet", "--config", "p/redoubt", ".")
 	if err != nil {
 		return nil, fmt.Errorf("the scanner failed with %w:\n%s", err, bytes.TrimSpace(append(stderr, stdout[:min(len(stdout), 2000)]...)))
 	}
@@ -277,30 +246,32 @@ func (t *trial) scan(s *scanner, dir string) (*redoubt.Report, error) {
 	reports, err := report.Read(bytes.NewReader(stdout), report.Options{
 		Name: "results", Format: report.SemgrepJSON, Key: t.key, RuleText: func(name string) []byte { return texts[name] },
 	})
+	if err == nil && len(reports) != 1 {
+		err = fmt.Errorf("the scanner wrote %d reports, want one", len(reports))
+	}
 	if err != nil {
 		return nil, err
-	}
-	if len(reports) != 1 {
-		return nil, fmt.Errorf("the scanner wrote %d reports, want one", len(reports))
 	}
 	return reports[0], nil
 }
 
-// print lists what a report has, as it was judged.
-func (t *trial) print(rep *redoubt.Report, judged policy.Preview, project string) error {
-	given, fails, modes := t.given(), map[redoubt.Identity]bool{}, map[redoubt.Identity]redoubt.PolicyMode{}
-	for _, s := range slices.Concat(judged.Blocking, judged.Noted) {
+// print lists the findings of a report, as they were judged.
+func (t *trial) print(outcome policy.Outcome) error {
+	fails, modes := map[redoubt.Identity]bool{}, map[redoubt.Identity]redoubt.PolicyMode{}
+	for _, s := range slices.Concat(outcome.Blocking, outcome.Noted) {
 		modes[s.Finding.Identity] = s.Mode
 	}
-	for i := range judged.Blocking {
-		fails[judged.Blocking[i].Finding.Identity] = true
+	for i := range outcome.Blocking {
+		fails[outcome.Blocking[i].Finding.Identity] = true
 	}
-	seen, _ := ingest.Observe(rep)
-	rows, fresh := make([][]string, len(seen)), 0
-	for i := range seen {
-		f, state, build := &seen[i].Finding, "new", "-"
-		s := judged.Judged[f.Identity]
+	var rows [][]string
+	fresh := 0
+	for i := range outcome.Judged {
+		s := &outcome.Judged[i]
+		f, state := &s.Finding, "new"
 		switch {
+		case s.Advised: // the scanner does not report it
+			continue
 		case s.Triage == redoubt.TriageIgnored:
 			state = "ignored"
 		case s.Known:
@@ -308,18 +279,93 @@ func (t *trial) print(rep *redoubt.Report, judged policy.Preview, project string
 		default:
 			fresh++
 		}
-		if fails[f.Identity] {
-			build = "fails"
-		}
-		rows[i] = []string{f.RuleName, fmt.Sprintf("%s:%d", f.Path, f.Line), max(given.Stance(f.RuleName).Mode, modes[f.Identity]).String(), state, build}
+		mode := max(outcome.Policy.Stance(f.RuleName).Mode, modes[f.Identity])
+		place := fmt.Sprintf("%s:%d", f.Path, f.Line)
+		rows = append(rows, []string{f.RuleName, place, mode.String(), state, buildWord(fails[f.Identity])})
 	}
 	if err := table(t.app.out, "RULE PLACE MODE FINDING BUILD", rows); err != nil {
 		return err
 	}
 	against := "compared with nothing, since no project is named"
-	if project != "" {
-		against = "compared with the primary branch of " + project
+	if t.Project != "" {
+		against = "compared with the primary branch of " + t.Project
 	}
-	_, err := fmt.Fprintf(t.app.out, "\nRules: %d. Findings: %d, of them new: %d (%s). Would fail a build: %d.\n", len(t.rules), len(seen), fresh, against, len(judged.Blocking))
+	_, err := fmt.Fprintf(t.app.out, "\nRules: %d. Findings: %d, of them new: %d (%s). Would fail a build: %d.\n",
+		len(t.rules), len(rows), fresh, against, len(outcome.Blocking))
+	return err
+}
+
+func buildWord(fails bool) string {
+	if fails {
+		return "fails"
+	}
+	return "-"
+}
+
+// maxStreams bounds the branches and sources of a project that are compared.
+const maxStreams = 10_000
+
+// conditions finds the stored findings that match the policy's conditions, on every branch
+// of the project. Branches with lockfiles are among them without a scan.
+func (t *trial) conditions(ctx context.Context, tx *store.Tx) error {
+	var scans []redoubt.Scan
+	if t.of.Product == redoubt.SCA {
+		refs, err := tx.HoldingRefs(ctx, nil)
+		if err != nil {
+			return err
+		}
+		for _, at := range refs {
+			if at.ProjectID == t.project.ID {
+				scans = append(scans, redoubt.Scan{ProjectID: at.ProjectID, Ref: at.Ref, Source: policy.Source})
+			}
+		}
+	}
+	standing, _, err := tx.StandingScans(ctx, time.Unix(0, 0), []int64{t.project.ID}, maxStreams)
+	if err != nil {
+		return err
+	}
+	all := t.asTried()
+	all.BlockAll = true // known ones too: they are told apart below
+	given := policy.For(t.project, []redoubt.Policy{all}, nil)
+	listed := map[int64]bool{}
+	for _, scan := range append(scans, standing...) {
+		scan.Products = redoubt.Products(0).With(t.of.Product)
+		open, err := tx.OpenFindings(ctx, t.project.ID, scan.Ref, scan.Source)
+		if err != nil {
+			return err
+		}
+		open = slices.DeleteFunc(open, func(f redoubt.Finding) bool { return f.IssueType != t.of.Product })
+		found, err := policy.StoredFindings(ctx, tx, t.project, scan, open, given)
+		if err != nil {
+			return err
+		}
+		outcome := policy.Evaluate(found, given)
+		for _, s := range slices.Concat(outcome.Blocking, outcome.Noted) {
+			if listed[s.Finding.ID] {
+				continue
+			}
+			listed[s.Finding.ID] = true
+			state, blocks := "new", s.Mode == redoubt.ModeBlock && (!s.Known || t.of.BlockAll)
+			if s.Known {
+				state = "known"
+			}
+			if blocks {
+				t.fails++
+			}
+			t.matches = append(t.matches, []string{scan.Ref, s.Mode.String(), state, buildWord(blocks), s.Explained()})
+		}
+	}
+	return nil
+}
+
+func (t *trial) printConditions() error {
+	if err := table(t.app.out, "REF MODE FINDING BUILD WHAT", t.matches); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(t.app.out, "\nConditions: %d. Matches: %d. Would fail a build: %d.\n",
+		len(t.of.Conditions), len(t.matches), t.fails)
+	if err == nil && t.rules != nil {
+		_, err = fmt.Fprintln(t.app.out)
+	}
 	return err
 }

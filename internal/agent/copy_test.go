@@ -335,7 +335,7 @@ func (h *copyHistory) scanned(ref string, files map[string][]string, count map[s
 }
 
 // preview asks what the gate would say, of which nothing is kept.
-func (w *wire) preview(ref string, files map[string][]string) policy.Preview {
+func (w *wire) preview(ref string, files map[string][]string) policy.Outcome {
 	w.clock.Advance(time.Second)
 	var given policy.EffectivePolicy
 	w.change(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -354,7 +354,7 @@ func (w *wire) preview(ref string, files map[string][]string) policy.Preview {
 
 // asPreviewed holds that the last scan fails its build on what the preview said,
 // and that the ref shows as ignored what it said.
-func (w *wire) asPreviewed(ref string, preview policy.Preview) {
+func (w *wire) asPreviewed(ref string, preview policy.Outcome) {
 	place := func(path string, line int) string { return fmt.Sprint(path, ":", line) }
 	var want, got, wantIgnored, gotIgnored []string
 	for _, s := range preview.Blocking {

@@ -16,21 +16,20 @@ var errTried = errors.New("it was only tried")
 // Preview is what the gate would say to an upload by a policy (semantics §10). The
 // upload is applied as ever, so that what moves, is copied or excepted counts as
 // it would, in a transaction that is rolled back.
-func Preview(ctx context.Context, st *store.Store, deploymentID int64, given policy.EffectivePolicy, exemptions func(*store.Tx) ingest.Exemptions, upload ingest.Upload) (out policy.Preview, err error) {
+func Preview(ctx context.Context, st *store.Store, deploymentID int64, given policy.EffectivePolicy,
+	exemptions func(*store.Tx) ingest.Exemptions, upload ingest.Upload,
+) (out policy.Outcome, err error) {
 	err = st.Update(ctx, deploymentID, redoubt.Actor{Kind: "preview"}, func(ctx context.Context, tx *store.Tx) error {
-		var previewer *policy.Previewer
+		var judge *policy.Judge
 		upload.Before = func(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (err error) {
-			previewer, err = given.Previewer(ctx, tx, project, scan, reported(seen))
+			judge, err = given.JudgeAll(ctx, tx, project, scan, reported(seen))
 			return err
 		}
 		summary, err := ingest.Apply(ctx, tx, exemptions(tx), upload)
 		if err != nil {
 			return err
 		}
-		previewer.Rename(summary.Became)
-		previewer.Part(summary.Copies)
-		previewer.Advise(reported(summary.Advised))
-		if out, err = previewer.Preview(ctx, summary.Outcome); err != nil {
+		if out, err = outcomeOf(ctx, judge, &summary); err != nil {
 			return err
 		}
 		return errTried

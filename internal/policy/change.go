@@ -23,7 +23,7 @@ type Storage interface {
 	// LivePlaces lists where the unresolved and muted findings of a product and
 	// source are.
 	LivePlaces(ctx context.Context, product redoubt.IssueType, source string) ([]redoubt.Place, error)
-	ProjectsByID(ctx context.Context, ids []int64) ([]redoubt.Project, error)
+	VisibleProjects(ctx context.Context, globs redoubt.ProjectGlobs) ([]redoubt.Project, error)
 	FindingsByID(ctx context.Context, ids []int64) ([]redoubt.Finding, error)
 	UpdateFindings(ctx context.Context, findings []redoubt.FindingWrite) error
 	AddEvents(ctx context.Context, events []redoubt.FindingEvent) error
@@ -86,13 +86,7 @@ func leftOut(ctx context.Context, tx Storage, p redoubt.Policy) (ids []int64, er
 	if err != nil {
 		return nil, err
 	}
-	places = slices.DeleteFunc(places, func(l redoubt.Place) bool { return !glob.Match(p.Excludes, l.Path) })
-	in := make([]int64, len(places))
-	for i, l := range places {
-		in[i] = l.ProjectID
-	}
-	slices.Sort(in)
-	projects, err := tx.ProjectsByID(ctx, slices.Compact(in))
+	projects, err := tx.VisibleProjects(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +95,7 @@ func leftOut(ctx context.Context, tx Storage, p redoubt.Policy) (ids []int64, er
 		covered[project.ID] = p.Scope.Covers(project)
 	}
 	for _, l := range places {
-		if covered[l.ProjectID] {
+		if covered[l.ProjectID] && glob.Match(p.Excludes, l.Path) {
 			ids = append(ids, l.FindingID)
 		}
 	}

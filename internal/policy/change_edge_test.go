@@ -48,11 +48,11 @@ func (l *ledger) LivePlaces(_ context.Context, product redoubt.IssueType, source
 	return slices.Clone(l.places), l.call("places", product, source)
 }
 
-func (l *ledger) ProjectsByID(_ context.Context, ids []int64) (list []redoubt.Project, err error) {
-	for _, id := range ids {
+func (l *ledger) VisibleProjects(context.Context, redoubt.ProjectGlobs) (list []redoubt.Project, err error) {
+	for _, id := range []int64{1, 2, 5} {
 		list = append(list, redoubt.Project{ID: id, Name: "acme/x"})
 	}
-	return list, l.call("projects", ids)
+	return list, l.call("projects")
 }
 
 func (l *ledger) FindingsByID(_ context.Context, ids []int64) (list []redoubt.Finding, err error) {
@@ -74,7 +74,7 @@ func (l *ledger) AddEvents(_ context.Context, list []redoubt.FindingEvent) error
 // did before.
 func TestSavingAPolicyTouchesWhatItLeavesOut(t *testing.T) {
 	was := redoubt.Policy{ID: 3, Slug: "was", Product: redoubt.SCA, Default: true, Excludes: redoubt.PathGlobs{"old/"}}
-	removal := []string{"places sca semgrep", "projects 1 2", "findings 11 12 13", "remove 3", "tell 3"}
+	removal := []string{"places sca semgrep", "projects", "findings 11 12 13", "remove 3", "tell 3"}
 	for name, c := range map[string]struct {
 		saved   redoubt.Policy
 		change  func(*ledger)

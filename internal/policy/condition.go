@@ -60,7 +60,7 @@ func Matches(c *redoubt.PolicyCondition, f *redoubt.Finding, facts *redoubt.Supp
 
 // supply reads what conditions compare of supply-chain findings.
 func (j *Judge) supply(ctx context.Context, judged []Sighting) error {
-	if !j.effective.conditional(redoubt.SCA) {
+	if !slices.ContainsFunc(j.policies, func(e EffectivePolicy) bool { return e.conditional(redoubt.SCA) }) {
 		return nil
 	}
 	if err := j.exploited(ctx, judged); err != nil {

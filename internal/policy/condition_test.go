@@ -79,7 +79,9 @@ func TestConditions(t *testing.T) {
 			c.condition.Mode = redoubt.ModeBlock
 		}
 		chain := redoubt.Policy{ID: 1, Slug: "chain", Product: redoubt.SCA, Conditions: []condition{c.condition}}
-		v := policy.For(shop, []redoubt.Policy{chain}, nil).On("refs/heads/release/1").Gate(c.first, []sighting{s})
+		const release = "refs/heads/release/1"
+		given := func() policy.EffectivePolicy { return policy.For(shop, []redoubt.Policy{chain}, nil) }
+		v := policy.Evaluate(policy.Findings{Ref: release, First: c.first, List: []sighting{s}}, given())
 		if blocks := len(v.Blocking) == 1; blocks != c.blocks {
 			t.Errorf("a finding %s blocks: %v, want %v", what, blocks, c.blocks)
 		}
@@ -90,12 +92,12 @@ func TestConditions(t *testing.T) {
 			}
 		}
 		chain.Scope.Projects = redoubt.ProjectGlobs{"other/*"}
-		if v := policy.For(shop, []redoubt.Policy{chain}, nil).On("refs/heads/release/1").Gate(false, []sighting{s}); v.Reason != "" {
+		if v := policy.Evaluate(policy.Findings{Ref: release, List: []sighting{s}}, given()); v.Reason != "" {
 			t.Errorf("%s: a policy for other projects blocks", what)
 		}
 		chain.Scope, chain.BlockAll = redoubt.PolicyScope{}, true
 		s.Known = true
-		v = policy.For(shop, []redoubt.Policy{chain}, nil).On("refs/heads/release/1").Gate(true, []sighting{s})
+		v = policy.Evaluate(policy.Findings{Ref: release, First: true, List: []sighting{s}}, given())
 		if c.blocks && v.Reason == "" {
 			t.Errorf("%s: a policy that blocks all does not block it once it is known", what)
 		}
@@ -134,7 +136,7 @@ func TestConditionModes(t *testing.T) {
 		if c.ignored {
 			s.Triage = redoubt.TriageIgnored
 		}
-		v := policy.For(redoubt.Project{}, policies, nil).Gate(false, []policy.Sighting{s})
+		v := policy.Evaluate(policy.Findings{List: []policy.Sighting{s}}, policy.For(redoubt.Project{}, policies, nil))
 		got := append(v.Blocking, v.Noted...)
 		switch {
 		case c.want == none:

@@ -5,7 +5,6 @@
 // works on the storage that it declares (change.go). HTTP and the scanner itself
 // are elsewhere; so is what a rule's metadata means to findings (report).
 //
-// What holds for a project is decided in one place, EffectivePolicy; which of its
-// findings fail a build in another, EffectivePolicy.Gate, whose conditions stand
-// in counts.
+// EffectivePolicy says what holds for a project. Evaluate says which of a scan's findings fail
+// a build, for the gate, for a re-run and for previews: Preview compares two outcomes.
 package policy

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"slices"
 
 	"github.com/redoubt/redoubt"
@@ -14,30 +15,81 @@ type EffectivePolicy struct {
 	// Rules has each rule once, as the strictest of its policies has it, in the
 	// order of first mention.
 	Rules    []redoubt.ServedRule
-	stances  map[string]redoubt.Stance
-	sources  map[string]int64 // policy that the stance of a rule is of
-	products map[string]redoubt.IssueType
-	wants    []want
-	ref      string // that is judged
+	products map[string]redoubt.IssueType // of the served rules
+	wants    map[string][]want            // by rule
+	ref      string                       // that is judged; empty for all
 }
 
-// want is what a policy wants of a rule, on the refs that it is for.
+// want is the mode that a policy has for a rule, on the refs that it is for.
 type want struct {
-	rule string
-	of   redoubt.Policy
+	of   *redoubt.Policy
 	mode redoubt.PolicyMode
+}
+
+// Set is all policies of a deployment with their rules.
+type Set struct {
+	Policies []redoubt.Policy
+	Served   []redoubt.ServedRule
+	Blocking []redoubt.PolicyRule // rules in mode block, served or known from imports
+}
+
+// SetStorage reads a Set.
+type SetStorage interface {
+	Policies(ctx context.Context) ([]redoubt.Policy, error)
+	ServedRules(ctx context.Context) ([]redoubt.ServedRule, error)
+	// BlockingRules lists the rules that a policy has in mode block, served or
+	// known from imports.
+	BlockingRules(ctx context.Context) ([]redoubt.PolicyRule, error)
+}
+
+// LoadSet reads the policies as they are now.
+func LoadSet(ctx context.Context, s SetStorage) (set Set, err error) {
+	if set.Policies, err = s.Policies(ctx); err != nil {
+		return set, err
+	}
+	if set.Served, err = s.ServedRules(ctx); err != nil {
+		return set, err
+	}
+	set.Blocking, err = s.BlockingRules(ctx)
+	return set, err
+}
+
+// LoadEffectivePolicy reads what holds for a project by the policies as they are now.
+func LoadEffectivePolicy(ctx context.Context, s SetStorage, project redoubt.Project) (EffectivePolicy, error) {
+	set, err := LoadSet(ctx, s)
+	if err != nil {
+		return EffectivePolicy{}, err
+	}
+	return set.For(project), nil
+}
+
+// For is what holds for a project, with the blocking rules that are not served (semantics §10).
+func (s Set) For(p redoubt.Project) EffectivePolicy {
+	e := For(p, s.Policies, s.Served)
+	for _, r := range s.Blocking {
+		if at := policyAt(e.Policies, r.PolicyID); at >= 0 {
+			e.wants[r.Rule.Name] = append(e.wants[r.Rule.Name], want{&e.Policies[at], r.Mode})
+		}
+	}
+	return e
+}
+
+func policyAt(policies []redoubt.Policy, id int64) int {
+	return slices.IndexFunc(policies, func(p redoubt.Policy) bool { return p.ID == id })
 }
 
 // For is what holds for a project of all policies and of what they serve.
 func For(p redoubt.Project, policies []redoubt.Policy, rules []redoubt.ServedRule) EffectivePolicy {
-	e := EffectivePolicy{stances: map[string]redoubt.Stance{}, sources: map[string]int64{}, products: map[string]redoubt.IssueType{}}
-	byID := map[int64]redoubt.Policy{}
+	e := EffectivePolicy{wants: map[string][]want{}, products: map[string]redoubt.IssueType{}}
 	for _, one := range policies {
 		if one.Scope.Covers(p) {
 			one.Conditions = slices.DeleteFunc(slices.Clone(one.Conditions), func(c redoubt.PolicyCondition) bool { return !c.Scope.Covers(p) })
 			e.Policies = append(e.Policies, one)
-			byID[one.ID] = one
 		}
+	}
+	byID := make(map[int64]*redoubt.Policy, len(e.Policies))
+	for i := range e.Policies {
+		byID[e.Policies[i].ID] = &e.Policies[i]
 	}
 	at := map[string]int{}
 	for _, r := range rules {
@@ -46,13 +98,12 @@ func For(p redoubt.Project, policies []redoubt.Policy, rules []redoubt.ServedRul
 			continue
 		}
 		name := r.Rule.Name
-		place, known := at[name]
-		stricter := e.take(name, of, r.Mode)
-		switch {
-		case !known:
+		before := e.Stance(name)
+		e.wants[name] = append(e.wants[name], want{of, r.Mode})
+		if place, known := at[name]; !known {
 			at[name] = len(e.Rules)
 			e.Rules = append(e.Rules, r)
-		case stricter:
+		} else if e.Stance(name) != before {
 			e.Rules[place] = r
 		}
 		e.products[name] = r.Rule.IssueType
@@ -65,46 +116,27 @@ func For(p redoubt.Project, policies []redoubt.Policy, rules []redoubt.ServedRul
 // only monitors.
 func (e EffectivePolicy) On(ref string) EffectivePolicy {
 	e.ref = ref
-	if !slices.ContainsFunc(e.Policies, func(p redoubt.Policy) bool { return len(p.Branches) > 0 }) {
-		return e
-	}
-	e.stances, e.sources = map[string]redoubt.Stance{}, map[string]int64{}
-	for _, w := range e.wants {
-		mode := w.mode
-		if !redoubt.CoversRef(w.of.Branches, ref) {
-			mode = redoubt.ModeMonitor
-		}
-		e.count(w.rule, w.of, mode)
-	}
 	return e
 }
 
-// take takes over what a policy wants of a rule, and reports whether that is
-// stricter than what was known.
-func (e *EffectivePolicy) take(rule string, of redoubt.Policy, mode redoubt.PolicyMode) bool {
-	e.wants = append(e.wants, want{rule, of, mode})
-	return e.count(rule, of, mode)
-}
-
-func (e *EffectivePolicy) count(rule string, of redoubt.Policy, mode redoubt.PolicyMode) bool {
-	before := e.stances[rule]
-	best := redoubt.StanceOf(of, mode).Stricter(before)
-	if best == before {
-		return false
+// Stance returns that of the strictest policy. It is zero for a rule that the policies do
+// not have.
+func (e EffectivePolicy) Stance(rule string) (best redoubt.Stance) {
+	for _, w := range e.wants[rule] {
+		if e.ref != "" && !redoubt.CoversRef(w.of.Branches, e.ref) {
+			w.mode = redoubt.ModeMonitor
+		}
+		best = redoubt.StanceOf(*w.of, w.mode).Stricter(best)
 	}
-	e.stances[rule], e.sources[rule] = best, of.ID
-	return true
+	return best
 }
-
-// Stance is what the policies want of a rule: that of the strictest. It is zero
-// for a rule that they do not serve.
-func (e EffectivePolicy) Stance(rule string) redoubt.Stance { return e.stances[rule] }
 
 // Judged lists what may fail a build on a ref, or be noted: findings of rules in mode block,
 // and all of products that conditions are about.
 func (e EffectivePolicy) Judged(ref string) (rules []string, products []redoubt.IssueType) {
-	for name, stance := range e.On(ref).stances {
-		if stance.Mode == redoubt.ModeBlock {
+	on := e.On(ref)
+	for name := range e.wants {
+		if on.Stance(name).Mode == redoubt.ModeBlock {
 			rules = append(rules, name)
 		}
 	}

@@ -22,51 +22,14 @@ type Sighting struct {
 	// Proposed says that it is muted, if it is, by what was known of it and not by
 	// this report (semantics §12): a scan that counts tells.
 	Proposed bool
+	Advised  bool             // it is the advisories', and no scanner's
 	told     redoubt.Identity // by the scan, where it is stored under another one
 	copied   bool             // it is a copy of what its lineage is about
-	advised  bool             // it is the advisories', and no scanner's
-	stored   redoubt.State    // once the scan is applied; 0 where the ref does not have it
-}
-
-// Verdict is what the gate answers.
-type Verdict struct {
-	Blocking []Sighting
-	// Noted are those that a condition holds for which fails no build: comment
-	// shows them, monitor records them.
-	Noted  []Sighting
-	Reason string // for people; empty when nothing blocks
+	again    bool             // of a stored scan: a new one would not report it on an excluded path
 }
 
 // maxNamed is how many findings a reason names.
 const maxNamed = 5
-
-// Gate decides whether a scan fails its build: on findings of blocking rules, or
-// that a blocking condition holds for (condition.go), that nobody ignores and
-// that the primary branch does not have. The first scan of the primary branch
-// never blocks. A policy that blocks all asks neither.
-func (e EffectivePolicy) Gate(firstOfPrimary bool, sightings []Sighting) Verdict {
-	var v Verdict
-	for _, s := range sightings {
-		stance := e.Stance(s.Finding.RuleName)
-		fresh := !s.Known && !firstOfPrimary
-		if stance.Mode == redoubt.ModeBlock && counts(&s) && (fresh || stance.BlockAll) {
-			s.PolicyID = e.sources[s.Finding.RuleName]
-			v.Blocking = append(v.Blocking, s)
-			continue
-		}
-		switch e.condition(&s, fresh) {
-		case redoubt.ModeBlock:
-			v.Blocking = append(v.Blocking, s)
-		case redoubt.ModeComment, redoubt.ModeMonitor:
-			v.Noted = append(v.Noted, s)
-		}
-	}
-	if len(v.Blocking) == 0 {
-		return v
-	}
-	v.Reason = reason(v.Blocking)
-	return v
-}
 
 // counts holds the conditions that a finding must meet to block at all. Of
 // dependencies, only those that code reaches do, and not what only something

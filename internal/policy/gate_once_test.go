@@ -13,9 +13,9 @@ import (
 func TestAFindingBlocksOnce(t *testing.T) {
 	chain := redoubt.Policy{ID: 1, Slug: "chain", Product: redoubt.SCA, Conditions: []redoubt.PolicyCondition{{ID: 1, Mode: redoubt.ModeBlock, Severity: redoubt.SeverityLow}}}
 	given := policy.For(redoubt.Project{}, []redoubt.Policy{chain}, []redoubt.ServedRule{served("r", redoubt.SCA, 1, redoubt.ModeBlock, "")})
-	v := given.Gate(false, []policy.Sighting{{Finding: redoubt.Finding{
+	v := policy.Evaluate(policy.Findings{List: []policy.Sighting{{Finding: redoubt.Finding{
 		RuleName: "r", Path: "go.sum", Line: 3, State: redoubt.Unresolved, IssueType: redoubt.SCA, Severity: redoubt.SeverityHigh, Reachability: redoubt.Reachable,
-	}}})
+	}}}}, given)
 	if len(v.Blocking) != 1 || v.Blocking[0].Condition != "" || !strings.Contains(v.Reason, "r at go.sum:3. Fix") {
 		t.Errorf("it blocks as %+v: %s", v.Blocking, v.Reason)
 	}

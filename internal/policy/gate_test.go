@@ -151,7 +151,8 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 		found := func(rule string, product redoubt.IssueType) policy.Sighting {
 			return policy.Sighting{Finding: redoubt.Finding{RuleName: rule, Path: "a", State: redoubt.Unresolved, IssueType: product, Severity: redoubt.SeverityHigh}}
 		}
-		v := on.Gate(false, []policy.Sighting{found("a", redoubt.SAST), found("b", redoubt.SAST), found("CVE-1", redoubt.SCA)})
+		list := []policy.Sighting{found("a", redoubt.SAST), found("b", redoubt.SAST), found("CVE-1", redoubt.SCA)}
+		v := policy.Evaluate(policy.Findings{Ref: c.ref, List: list}, all)
 		if len(v.Blocking) != c.blocks {
 			t.Errorf("%v: on %s %d block, want %d", c.branches, c.ref, len(v.Blocking), c.blocks)
 		}
@@ -200,7 +201,7 @@ func TestGate(t *testing.T) {
 		{"one deep down to upgrade", chain(redoubt.AlwaysReachable, redoubt.Transitive, false), false, false},
 		{"a malicious one deep down", chain(redoubt.AlwaysReachable, redoubt.Transitive, true), false, true},
 	} {
-		v := given.Gate(c.first, []policy.Sighting{c.sighting})
+		v := policy.Evaluate(policy.Findings{First: c.first, List: []policy.Sighting{c.sighting}}, given)
 		if blocks := v.Reason != ""; blocks != c.blocks || len(v.Blocking) > 0 != blocks {
 			t.Errorf("a finding %s blocks: %v %q, want %v", c.what, blocks, v.Reason, c.blocks)
 		}
@@ -213,12 +214,13 @@ func TestReasonNamesTheWorstFirst(t *testing.T) {
 		list = append(list, policy.Sighting{Finding: redoubt.Finding{RuleName: "r", Path: "p", Line: i, State: redoubt.Unresolved, IssueType: redoubt.SAST, Severity: severity}})
 	}
 	given := policy.For(redoubt.Project{}, []redoubt.Policy{{ID: 1, BlockAll: true}}, []redoubt.ServedRule{served("r", redoubt.SAST, 1, redoubt.ModeBlock, "")})
-	v := given.Gate(false, list)
+	v := policy.Evaluate(policy.Findings{List: list}, given)
 	if want := "7 new of blocking rules: r at p:3, r at p:2, r at p:1, r at p:0, r at p:4 and 2 more."; !strings.Contains(v.Reason, want) {
 		t.Errorf("%q, want %q", v.Reason, want)
 	}
 	list[3].Known = true
-	if v, want := given.Gate(false, list), "7 of blocking rules, 1 of them known, in a policy that blocks all: r at p:3"; !strings.Contains(v.Reason, want) {
+	v = policy.Evaluate(policy.Findings{List: list}, given)
+	if want := "7 of blocking rules, 1 of them known, in a policy that blocks all: r at p:3"; !strings.Contains(v.Reason, want) {
 		t.Errorf("%q, want %q", v.Reason, want)
 	}
 }

@@ -1,16 +1,29 @@
 package policy
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
 
-// Impact is what a change of a policy would do, before anybody makes it.
+// Impact is the difference between the outcomes of two sets of policies, as if the newest
+// scan of each branch ran again and found the same.
 type Impact struct {
-	WouldBlock
+	Open     int // findings that the change is about, on the branches
+	Blocking int // of them, that would fail a build
+	Builds   int // branches whose build would fail
+	Now      int // findings that fail a build as the policy is
+	Failing  int // branches whose build fails as the policy is
+	Changed  []ChangedBuild
+	Branches int  // that were judged: scanned lately
+	Cut      bool // there are more branches than were looked at
+	Large    int  // branches that have more findings than were read
+
 	Projects int // that the policy would be for
 	Before   int // projects that it is for
 	Joined   []redoubt.Project
@@ -21,66 +34,133 @@ type Impact struct {
 	Unserved []string
 }
 
-// ImpactStorage is what Foresee reads.
-type ImpactStorage interface {
-	WouldStorage
-	Storage
+// ChangedBuild is a branch on which a change of a policy would block more or less.
+type ChangedBuild struct {
+	Project       redoubt.Project
+	Ref           string
+	Before, After int // findings that fail its build
 }
 
-// Proposal is a policy as somebody would have it.
+// Bounds of a preview.
+const (
+	previewDays     = 30      // a branch may have been scanned so long ago
+	previewScans    = 300     // that are looked at
+	previewFindings = 100_000 // that are read of all branches together
+	maxChanged      = 20      // branches that are named
+)
+
+// Most is how many branches are looked at.
+func (Impact) Most() int { return previewScans }
+
+// Proposal is a change of a policy that is not stored.
 type Proposal struct {
-	Policy  redoubt.Policy // id 0 is one that is to be made
+	Policy  redoubt.Policy // id 0 is a new one
 	Deleted bool
-	Rules   []redoubt.ServedRule // that a new one would serve, in the mode that they would have
-	Listed  []redoubt.PolicyRule // that a new one would list and not serve, likewise
+	// Served are rules that a new policy would serve. Rules are in their new mode: those of
+	// the policy that change, or that a new policy would list and not serve.
+	Served []redoubt.ServedRule
+	Rules  []redoubt.PolicyRule
+	Room   int // findings that are read at most; 0 is 100,000
 }
 
-// Foresee tells what a proposal would do. An unknown policy is redoubt.ErrNotFound.
-func Foresee(ctx context.Context, s ImpactStorage, would Proposal) (out Impact, err error) {
-	policies, err := s.Policies(ctx)
+// ImpactStorage is what Preview reads.
+type ImpactStorage interface {
+	GateStorage
+	Storage
+	// StandingScans lists the newest applied scan of each (project, ref, source), of those
+	// that started since then, and whether there are more than limit. Nil projects are all.
+	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []redoubt.Scan, more bool, err error)
+	UnresolvedCount(ctx context.Context, projectID int64, ref, source string, most int) (int, error)
+}
+
+// Preview compares what the policies do now with what they would do after a change. An
+// unknown policy is redoubt.ErrNotFound.
+func Preview(ctx context.Context, s ImpactStorage, change Proposal) (out Impact, err error) {
+	now, err := LoadSet(ctx, s)
 	if err != nil {
 		return out, err
 	}
-	p := would.Policy
-	at := slices.IndexFunc(policies, func(one redoubt.Policy) bool { return one.ID == p.ID })
-	if at < 0 && p.ID != 0 {
-		return out, fmt.Errorf("policy %d: %w", p.ID, redoubt.ErrNotFound)
+	at := policyAt(now.Policies, change.Policy.ID)
+	if at < 0 && change.Policy.ID != 0 {
+		return out, fmt.Errorf("policy %d: %w", change.Policy.ID, redoubt.ErrNotFound)
 	}
-	var scopes []redoubt.PolicyScope
 	var stored *redoubt.Policy
 	if at >= 0 {
-		stored = &policies[at]
-		scopes = append(scopes, stored.Scope)
-	}
-	if !would.Deleted {
-		scopes = append(scopes, p.Scope)
+		stored = &now.Policies[at]
 	}
 	all, err := s.VisibleProjects(ctx, nil)
 	if err != nil {
 		return out, err
 	}
-	out.cover(all, stored, would)
-	if stored != nil && len(out.Left) > 0 {
-		served, err := s.ServedRules(ctx)
-		if err != nil {
-			return out, err
-		}
-		out.Unserved = unserved(p.ID, out.Left, policies, served)
+	c := comparison{
+		now: now, then: now.with(change), product: change.Policy.Product, rules: map[string]bool{},
+		counted: map[int64]bool{}, out: &out,
+		reads: &boundedReads{ImpactStorage: s, room: cmp.Or(change.Room, previewFindings)},
 	}
-	if !would.Deleted && len(p.Excludes) > 0 && (stored == nil || !leavesOutTheSame(*stored, p)) {
+	if stored != nil {
+		for _, r := range change.Rules {
+			c.rules[r.Rule.Name] = true
+		}
+	}
+	projects := out.cover(all, stored, change)
+	if stored != nil {
+		out.Unserved = unserved(c.now, c.then, out.Left)
+	}
+	if p := change.Policy; !change.Deleted && len(p.Excludes) > 0 && (stored == nil || !leavesOutTheSame(*stored, p)) {
 		gone, err := leftOut(ctx, s, p)
 		if err != nil {
 			return out, err
 		}
 		out.Removed = len(gone)
 	}
-	return out, out.Ask(ctx, s, Change{Product: p.Product, Scopes: scopes, As: func(g GateStorage) GateStorage { return asIfPolicy{g, would} }})
+	if len(projects) == 0 {
+		return out, nil
+	}
+	var in []int64 // nil is all
+	for id := range projects {
+		if len(projects) < len(all) {
+			in = append(in, id)
+		}
+	}
+	slices.Sort(in)
+	err = c.compare(ctx, projects, in)
+	return out, err
 }
 
-// cover says which projects the policy is for, and which it would be for.
-func (out *Impact) cover(all []redoubt.Project, stored *redoubt.Policy, would Proposal) {
+// with returns the policies after a change.
+func (s Set) with(change Proposal) Set {
+	p := change.Policy
+	s.Policies = slices.DeleteFunc(slices.Clone(s.Policies), func(one redoubt.Policy) bool { return one.ID == p.ID })
+	if !change.Deleted {
+		s.Policies = append(s.Policies, p)
+	}
+	modes := map[int64]redoubt.PolicyMode{}
+	for _, r := range change.Rules {
+		modes[r.ID] = r.Mode
+	}
+	s.Served, s.Blocking = slices.Clone(s.Served), slices.Clone(s.Blocking)
+	for i := range s.Served {
+		if r := &s.Served[i]; r.PolicyID == p.ID {
+			r.Mode = cmp.Or(modes[r.ID], r.Mode)
+		}
+	}
+	s.Served = append(s.Served, change.Served...)
+	s.Blocking = slices.DeleteFunc(s.Blocking, func(r redoubt.PolicyRule) bool {
+		return r.PolicyID == p.ID && modes[r.ID] != 0
+	})
+	for _, r := range change.Rules {
+		if r.Mode == redoubt.ModeBlock {
+			s.Blocking = append(s.Blocking, r)
+		}
+	}
+	return s
+}
+
+// cover counts the projects of the policy, and returns those of before and after by id.
+func (out *Impact) cover(all []redoubt.Project, stored *redoubt.Policy, change Proposal) map[int64]redoubt.Project {
+	projects := map[int64]redoubt.Project{}
 	for _, one := range all {
-		was, is := stored != nil && stored.Scope.Covers(one), !would.Deleted && would.Policy.Scope.Covers(one)
+		was, is := stored != nil && stored.Scope.Covers(one), !change.Deleted && change.Policy.Scope.Covers(one)
 		switch {
 		case is && !was:
 			out.Joined = append(out.Joined, one)
@@ -93,29 +173,32 @@ func (out *Impact) cover(all []redoubt.Project, stored *redoubt.Policy, would Pr
 		if is {
 			out.Projects++
 		}
+		if was || is {
+			projects[one.ID] = one
+		}
 	}
+	return projects
 }
 
-// unserved are the rules of a policy that some of the projects have by no other one.
-func unserved(id int64, projects []redoubt.Project, policies []redoubt.Policy, served []redoubt.ServedRule) (names []string) {
-	holders := map[string][]int64{}
-	for _, r := range served {
-		holders[r.Rule.Name] = append(holders[r.Rule.Name], r.PolicyID)
-	}
-	looked := map[string]bool{}
+// unserved returns the rules that some of the projects are served now and not then.
+func unserved(now, then Set, projects []redoubt.Project) (names []string) {
+	done := map[string]bool{}
 	for _, one := range projects {
-		var others []int64
-		for _, p := range policies {
-			if p.ID != id && p.Scope.Covers(one) {
-				others = append(others, p.ID)
+		var covering []int64
+		for i := range now.Policies {
+			if now.Policies[i].Scope.Covers(one) {
+				covering = append(covering, now.Policies[i].ID)
 			}
 		}
-		if key := fmt.Sprint(others); !looked[key] { // most projects have the same policies
-			looked[key] = true
-			for name, of := range holders {
-				if slices.Contains(of, id) && !slices.ContainsFunc(of, func(holder int64) bool { return slices.Contains(others, holder) }) {
-					names = append(names, name)
-				}
+		key := fmt.Sprint(covering) // most projects have the same policies
+		if done[key] {
+			continue
+		}
+		done[key] = true
+		after := then.For(one)
+		for _, r := range now.For(one).Rules {
+			if _, served := after.products[r.Rule.Name]; !served {
+				names = append(names, r.Rule.Name)
 			}
 		}
 	}
@@ -123,36 +206,165 @@ func unserved(id int64, projects []redoubt.Project, policies []redoubt.Policy, s
 	return slices.Compact(names)
 }
 
-// asIfPolicy is what the gate would read if the proposal were made.
-type asIfPolicy struct {
-	GateStorage
-	would Proposal
+// comparison evaluates the policies of now and then on one branch after the other.
+type comparison struct {
+	now, then Set
+	product   redoubt.IssueType
+	rules     map[string]bool // that the change is about; empty for all
+	reads     *boundedReads
+	counted   map[int64]bool // findings, by id
+	out       *Impact
 }
 
-// Policies are those that there would be.
-func (a asIfPolicy) Policies(ctx context.Context) ([]redoubt.Policy, error) {
-	list, err := a.GateStorage.Policies(ctx)
-	list = slices.DeleteFunc(slices.Clone(list), func(p redoubt.Policy) bool { return p.ID == a.would.Policy.ID })
-	if !a.would.Deleted {
-		list = append(list, a.would.Policy)
+// compare evaluates the policies on the newest scans of projects; in lists those, nil is all.
+func (c *comparison) compare(ctx context.Context, projects map[int64]redoubt.Project, in []int64) error {
+	type branch struct {
+		project int64
+		ref     string
+	}
+	scans, cut, err := c.reads.StandingScans(ctx, c.reads.Now().AddDate(0, 0, -previewDays), in, previewScans)
+	if err != nil {
+		return err
+	}
+	builds, large := map[branch]*ChangedBuild{}, map[branch]bool{}
+	var order []*ChangedBuild
+	// What a project has is read once, so that its branches are judged together.
+	slices.SortStableFunc(scans, func(a, b redoubt.Scan) int { return cmp.Compare(a.ProjectID, b.ProjectID) })
+	for _, scan := range scans {
+		on := branch{scan.ProjectID, scan.Ref}
+		before, after, err := c.blocking(ctx, projects[scan.ProjectID], scan)
+		switch {
+		case errors.Is(err, errNoRoom):
+			large[on] = true
+			continue
+		case err != nil:
+			return err
+		case builds[on] == nil:
+			builds[on] = &ChangedBuild{Project: projects[scan.ProjectID], Ref: scan.Ref}
+			order = append(order, builds[on])
+		}
+		builds[on].Before += before
+		builds[on].After += after
+	}
+	c.out.Branches, c.out.Cut, c.out.Large = len(builds), cut, len(large)
+	for _, b := range order {
+		c.out.count(b)
+	}
+	return nil
+}
+
+func (out *Impact) count(b *ChangedBuild) {
+	out.Now += b.Before
+	out.Blocking += b.After
+	if b.Before > 0 {
+		out.Failing++
+	}
+	if b.After > 0 {
+		out.Builds++
+	}
+	if b.Before != b.After && len(out.Changed) < maxChanged {
+		out.Changed = append(out.Changed, *b)
+	}
+}
+
+// blocking counts the open findings of a scan that fail its build now and then, without those
+// that another scan has counted.
+func (c *comparison) blocking(ctx context.Context, project redoubt.Project, scan redoubt.Scan) (is, would int, _ error) {
+	own, err := c.open(ctx, scan, scan.Source)
+	if err != nil {
+		return 0, 0, err
+	}
+	var advised []redoubt.Finding // StoredFindings adds these by itself
+	if scan.Products.Has(redoubt.SCA) {
+		if advised, err = c.open(ctx, scan, redoubt.SourceAdvisories); err != nil {
+			return 0, 0, err
+		}
+	}
+	if len(own)+len(advised) == 0 {
+		return 0, 0, nil
+	}
+	now, then := c.now.For(project), c.then.For(project)
+	found, err := StoredFindings(ctx, c.reads, project, scan, own, now, then)
+	if err != nil {
+		return 0, 0, err
+	}
+	fresh := map[int64]bool{}
+	for _, f := range slices.Concat(own, advised) {
+		if !c.counted[f.ID] {
+			c.counted[f.ID], fresh[f.ID] = true, true
+			if !then.Excluded(f.IssueType, f.Path) {
+				c.out.Open++
+			}
+		}
+	}
+	count := func(o Outcome) (n int) {
+		for i := range o.Blocking {
+			if fresh[o.Blocking[i].Finding.ID] {
+				n++
+			}
+		}
+		return n
+	}
+	return count(Evaluate(found, now)), count(Evaluate(found, then)), nil
+}
+
+// open lists the findings of a branch and source that the change is about.
+func (c *comparison) open(ctx context.Context, scan redoubt.Scan, source string) (list []redoubt.Finding, err error) {
+	all, err := c.reads.OpenFindings(ctx, scan.ProjectID, scan.Ref, source)
+	for i := range all {
+		if all[i].IssueType == c.product && (len(c.rules) == 0 || c.rules[all[i].RuleName]) {
+			list = append(list, all[i])
+		}
 	}
 	return list, err
 }
 
-// ServedRules are those that scanners would be given.
-func (a asIfPolicy) ServedRules(ctx context.Context) ([]redoubt.ServedRule, error) {
-	list, err := a.GateStorage.ServedRules(ctx)
-	return append(slices.Clip(list), a.would.Rules...), err
+// errNoRoom means that a branch has more findings than may be read.
+var errNoRoom = errors.New("there are more findings than may be read")
+
+// boundedReads reads the findings of each branch of the project at hand once, and of all no
+// more than there is room for.
+type boundedReads struct {
+	ImpactStorage
+	room    int
+	project int64
+	known   map[branchRead][]redoubt.Finding
 }
 
-// BlockingRules are those that would be in mode block.
-func (a asIfPolicy) BlockingRules(ctx context.Context) ([]redoubt.PolicyRule, error) {
-	list, err := a.GateStorage.BlockingRules(ctx)
-	list = slices.Clip(list)
-	for _, r := range a.would.Listed {
-		if r.Mode == redoubt.ModeBlock {
-			list = append(list, r)
-		}
+type branchRead struct{ method, ref, source string }
+
+// OpenFindings implements GateStorage.
+func (r *boundedReads) OpenFindings(ctx context.Context, project int64, ref, source string) ([]redoubt.Finding, error) {
+	return r.once(ctx, branchRead{"open", ref, source}, project, r.ImpactStorage.OpenFindings)
+}
+
+// UnresolvedFindings implements GateStorage.
+func (r *boundedReads) UnresolvedFindings(
+	ctx context.Context, project int64, ref, source string,
+) ([]redoubt.Finding, error) {
+	return r.once(ctx, branchRead{"unresolved", ref, source}, project, r.ImpactStorage.UnresolvedFindings)
+}
+
+func (r *boundedReads) once(ctx context.Context, of branchRead, project int64,
+	read func(context.Context, int64, string, string) ([]redoubt.Finding, error),
+) ([]redoubt.Finding, error) {
+	if r.known == nil || r.project != project {
+		r.project, r.known = project, map[branchRead][]redoubt.Finding{}
+	}
+	if list, read := r.known[of]; read {
+		return list, nil
+	}
+	n, err := r.UnresolvedCount(ctx, project, of.ref, of.source, r.room+1)
+	if err != nil {
+		return nil, err
+	}
+	if n > r.room {
+		return nil, errNoRoom
+	}
+	list, err := read(ctx, project, of.ref, of.source)
+	if err == nil {
+		r.known[of] = list
+		r.room -= len(list)
 	}
 	return list, err
 }

@@ -16,6 +16,7 @@ func TestRulesThatLeaveWithAPolicy(t *testing.T) {
 		return redoubt.ServedRule{PolicyRule: redoubt.PolicyRule{PolicyID: policy, Rule: redoubt.Rule{Name: name}}}
 	}
 	served := []redoubt.ServedRule{serving(1, "everywhere"), serving(2, "everywhere"), serving(2, "own"), serving(2, "shared"), serving(3, "shared"), serving(3, "other")}
+	now := Set{Policies: policies, Served: served}
 	plain, tagged := redoubt.Project{ID: 1, Name: "acme/shop"}, redoubt.Project{ID: 2, Name: "acme/pay", Tags: []string{"PCI"}}
 	for _, c := range []struct {
 		name string
@@ -29,7 +30,8 @@ func TestRulesThatLeaveWithAPolicy(t *testing.T) {
 		{"of the other policy", 3, []redoubt.Project{tagged}, []string{"other"}},
 		{"of nobody", 2, nil, nil},
 	} {
-		if got := unserved(c.id, c.left, policies, served); !slices.Equal(got, c.want) {
+		then := now.with(Proposal{Policy: redoubt.Policy{ID: c.id}, Deleted: true})
+		if got := unserved(now, then, c.left); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

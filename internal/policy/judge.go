@@ -12,11 +12,7 @@ import (
 
 // GateStorage is what the gate reads, in the transaction that applies the scan.
 type GateStorage interface {
-	Policies(ctx context.Context) ([]redoubt.Policy, error)
-	ServedRules(ctx context.Context) ([]redoubt.ServedRule, error)
-	// BlockingRules lists the rules that a policy has in mode block, served or
-	// known from imports.
-	BlockingRules(ctx context.Context) ([]redoubt.PolicyRule, error)
+	SetStorage
 	Stream(ctx context.Context, projectID int64, ref, source, commit string) (redoubt.ScanStream, error)
 	// UnresolvedFindings lists the unresolved findings of a ref: id, identity,
 	// lineage, path and the hash of the code. What is muted in the code there is not among
@@ -46,78 +42,60 @@ type GateStorage interface {
 	Now() time.Time
 }
 
-// LoadEffectivePolicy reads what holds for a project by the policies as they are
-// now, and which rules that nobody serves block it (semantics §10).
-func LoadEffectivePolicy(ctx context.Context, s GateStorage, project redoubt.Project) (EffectivePolicy, error) {
-	policies, err := s.Policies(ctx)
-	if err != nil {
-		return EffectivePolicy{}, err
-	}
-	rules, err := s.ServedRules(ctx)
-	if err != nil {
-		return EffectivePolicy{}, err
-	}
-	blocking, err := s.BlockingRules(ctx)
-	if err != nil {
-		return EffectivePolicy{}, err
-	}
-	e := For(project, policies, rules)
-	byID := map[int64]redoubt.Policy{}
-	for _, p := range e.Policies {
-		byID[p.ID] = p
-	}
-	for _, r := range blocking {
-		if of, covers := byID[r.PolicyID]; covers {
-			e.take(r.Rule.Name, of, r.Mode)
-		}
-	}
-	return e, nil
-}
-
-// Judge judges one scan by what the primary branch had before it (semantics
-// §10), for scanners that report by themselves and for imports.
+// Judge collects the facts about the findings of one scan that policies compare: what the
+// primary branch had before the scan (semantics §10), and what became of them once it is applied.
 type Judge struct {
 	s         GateStorage
-	effective EffectivePolicy
+	policies  []EffectivePolicy // that the facts are for
 	project   int64
 	scan      redoubt.Scan
 	primary   string            // the project's primary branch
 	first     bool              // the scan is the first full one of the primary branch
 	before    []redoubt.Finding // what the primary branch had unresolved
 	unseen    map[seenAt]bool   // what it has fixed though it may be there: see unseenBefore
-	sightings []Sighting        // of blocking rules
-	others    []Sighting        // of a preview: what no policy would fail a build on
+	sightings []Sighting        // that a policy may fail a build on
 	advised   bool              // a rule of the advisories blocks, maybe
 	own       []Sighting        // what the advisories say of the lockfiles of a scan that is recorded only
 }
 
-// Judge looks at what stands before a scan is applied, and at what it reports.
+// Judge reads the state before a scan is applied, for what the policy may fail a build on.
 func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting) (*Judge, error) {
-	return e.judge(ctx, s, project, scan, reported, false)
+	return newJudge(ctx, s, project, scan, reported, false, e)
 }
 
-// judge is Judge, which for a preview keeps what no policy would fail a build on.
-func (e EffectivePolicy) judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting, previews bool) (*Judge, error) {
-	e = e.On(scan.Ref)
-	j := &Judge{s: s, effective: e, project: project.ID, scan: scan, primary: PrimaryAfter(project, scan), advised: scan.Products.Has(redoubt.SCA) && (e.blocksUnserved() || e.conditional(redoubt.SCA))}
-	for _, r := range reported {
-		if e.Stance(r.Finding.RuleName).Mode == redoubt.ModeBlock || e.conditional(r.Finding.IssueType) {
-			j.sightings = append(j.sightings, r)
-		} else if previews {
-			j.others = append(j.others, r)
+// JudgeAll is Judge for all that the scan reports.
+func (e EffectivePolicy) JudgeAll(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan,
+	reported []Sighting,
+) (*Judge, error) {
+	return newJudge(ctx, s, project, scan, reported, true, e)
+}
+
+// newJudge is Judge for several policies, each of which may be evaluated with the facts.
+func newJudge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan,
+	reported []Sighting, all bool, policies ...EffectivePolicy,
+) (*Judge, error) {
+	j := &Judge{s: s, project: project.ID, scan: scan, primary: PrimaryAfter(project, scan)}
+	for _, e := range policies {
+		e = e.On(scan.Ref)
+		j.policies = append(j.policies, e)
+		j.advised = j.advised || scan.Products.Has(redoubt.SCA) && (e.blocksUnserved() || e.conditional(redoubt.SCA))
+	}
+	for i := range reported {
+		f := &reported[i].Finding
+		if all || slices.ContainsFunc(j.policies, func(e EffectivePolicy) bool { return e.mayBlock(f) }) {
+			j.sightings = append(j.sightings, reported[i])
 		}
 	}
-	if len(j.sightings)+len(j.others) == 0 && !j.advised {
+	if len(j.sightings) == 0 && !j.advised {
 		return j, nil
 	}
-	primary := j.primary
-	stream, err := s.Stream(ctx, project.ID, primary, scan.Source, "")
+	stream, err := s.Stream(ctx, project.ID, j.primary, scan.Source, "")
 	if err != nil {
 		return nil, err
 	}
-	j.first = scan.Ref == primary && !stream.Complete
+	j.first = scan.Ref == j.primary && !stream.Complete
 	for _, source := range j.sources() {
-		live, err := s.UnresolvedFindings(ctx, project.ID, primary, source)
+		live, err := s.UnresolvedFindings(ctx, project.ID, j.primary, source)
 		if err != nil {
 			return nil, err
 		}
@@ -127,11 +105,16 @@ func (e EffectivePolicy) judge(ctx context.Context, s GateStorage, project redou
 	return j, err
 }
 
+// mayBlock reports whether a finding may fail a build, or be noted.
+func (e EffectivePolicy) mayBlock(f *redoubt.Finding) bool {
+	return e.Stance(f.RuleName).Mode == redoubt.ModeBlock || e.conditional(f.IssueType)
+}
+
 // blocksUnserved reports whether a rule blocks that is not served, as those of
 // the advisories are.
 func (e EffectivePolicy) blocksUnserved() bool {
-	for name, stance := range e.stances {
-		if _, served := e.products[name]; !served && stance.Mode == redoubt.ModeBlock {
+	for name := range e.wants {
+		if _, served := e.products[name]; !served && e.Stance(name).Mode == redoubt.ModeBlock {
 			return true
 		}
 	}
@@ -146,58 +129,22 @@ func (j *Judge) sources() []string {
 	return []string{j.scan.Source}
 }
 
-// Verdict judges once the scan is applied, or recorded, when every finding has
-// its lineage and its id, which the verdict's findings carry.
-//
-// A scan of the primary branch that was recorded only fails no build, since a
-// newer one has spoken of it. On any other branch it is judged as the commit that
-// it is: who sets the branch back to that commit may merge it, and a machine whose
-// clock is behind makes late what is the newest.
-func (j *Judge) Verdict(ctx context.Context, outcome redoubt.ScanOutcome) (Verdict, error) {
-	if outcome.Recorded() && j.scan.Ref == j.primary {
-		return Verdict{}, nil
-	}
-	judged, err := j.facts(ctx, outcome)
+// Outcome evaluates the policy once the scan is applied, or recorded.
+func (j *Judge) Outcome(ctx context.Context, outcome redoubt.ScanOutcome) (Outcome, error) {
+	f, err := j.findings(ctx, outcome)
 	if err != nil {
-		return Verdict{}, err
+		return Outcome{}, err
 	}
-	return j.verdict(judged, outcome), nil
-}
-
-func (j *Judge) verdict(judged []Sighting, outcome redoubt.ScanOutcome) Verdict {
-	for i := range judged {
-		if s := &judged[i]; s.Proposed && s.stored != 0 && !outcome.Recorded() {
-			s.Finding.State = s.stored
-		}
-	}
-	v := j.effective.Gate(j.first, judged)
-	if outcome.Recorded() && v.Reason != "" {
-		v.Reason = Recorded(outcome) + " " + v.Reason
-	}
-	return v
-}
-
-// Recorded says to people why a scan was recorded only; it is empty for one that
-// counts.
-func Recorded(outcome redoubt.ScanOutcome) string {
-	switch outcome {
-	case redoubt.ScanLate:
-		return "A scan of this branch that started later counts already, so this one is recorded and changes no finding."
-	case redoubt.ScanSuperseded:
-		return "The branch had this commit before and others since, as in a re-run of an old pipeline, so this scan is recorded and changes no finding."
-	}
-	return ""
+	return Evaluate(f, j.policies[0]), nil
 }
 
 // Rename has findings judged as what they are stored as: the scan may name them otherwise,
 // and under its names nothing is known of them.
 func (j *Judge) Rename(became map[redoubt.Identity]redoubt.KnownAs) {
-	for _, list := range [][]Sighting{j.sightings, j.others} {
-		for i := range list {
-			f := &list[i].Finding
-			if is, otherwise := became[f.Identity]; otherwise {
-				list[i].told, f.Identity, f.CodeHash = f.Identity, is.Identity, is.CodeHash
-			}
+	for i := range j.sightings {
+		s := &j.sightings[i]
+		if is, otherwise := became[s.Finding.Identity]; otherwise {
+			s.told, s.Finding.Identity, s.Finding.CodeHash = s.Finding.Identity, is.Identity, is.CodeHash
 		}
 	}
 }
@@ -208,10 +155,8 @@ func (j *Judge) Part(copies []redoubt.Identity) {
 	for _, id := range copies {
 		parted[id] = true
 	}
-	for _, list := range [][]Sighting{j.sightings, j.others} {
-		for i := range list {
-			list[i].copied = parted[list[i].Finding.Identity]
-		}
+	for i := range j.sightings {
+		j.sightings[i].copied = parted[j.sightings[i].Finding.Identity]
 	}
 }
 
@@ -219,32 +164,34 @@ func (j *Judge) Part(copies []redoubt.Identity) {
 // It counts where the scan is recorded only: those in force are of another commit.
 func (j *Judge) Advise(own []Sighting) { j.own = own }
 
-// facts are the findings to judge, with all that the gate asks of them.
-func (j *Judge) facts(ctx context.Context, outcome redoubt.ScanOutcome) ([]Sighting, error) {
-	if len(j.sightings) == 0 && !j.advised {
-		return nil, nil
+// findings returns the findings to evaluate, once every one has its lineage and its id.
+func (j *Judge) findings(ctx context.Context, outcome redoubt.ScanOutcome) (Findings, error) {
+	f := Findings{
+		Ref: j.scan.Ref, Primary: j.scan.Ref == j.primary, First: j.first, Outcome: outcome, List: slices.Clone(j.sightings),
 	}
-	judged := slices.Clone(j.sightings)
 	switch {
 	case j.advised && outcome.Recorded():
-		for _, s := range j.own {
-			s.advised = true
-			judged = append(judged, s)
-		}
+		f.List = append(f.List, j.own...)
 	case j.advised:
 		open, err := j.s.OpenFindings(ctx, j.project, j.scan.Ref, redoubt.SourceAdvisories)
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		for i := range open {
-			judged = append(judged, Sighting{Finding: open[i], advised: true})
+			f.List = append(f.List, Sighting{Finding: open[i]})
 		}
 	}
-	return judged, j.fill(ctx, judged)
+	for i := len(j.sightings); i < len(f.List); i++ {
+		f.List[i].Advised = true
+	}
+	if len(f.List) == 0 {
+		return f, nil
+	}
+	return f, j.fill(ctx, f.List, outcome)
 }
 
-// fill tells of findings all that the gate asks of them.
-func (j *Judge) fill(ctx context.Context, judged []Sighting) error {
+// fill adds to findings all that policies compare.
+func (j *Judge) fill(ctx context.Context, judged []Sighting, outcome redoubt.ScanOutcome) error {
 	ids := make([]redoubt.Identity, len(judged))
 	for i := range judged {
 		ids[i] = judged[i].Finding.Identity
@@ -264,7 +211,10 @@ func (j *Judge) fill(ctx context.Context, judged []Sighting) error {
 			lineage = redoubt.Lineage{}
 		}
 		s.Triage = lineage.Triage.State
-		s.Finding.ID, s.Finding.LineageID, s.stored = row.ID, lineage.ID, row.State
+		s.Finding.ID, s.Finding.LineageID = row.ID, lineage.ID
+		if s.Proposed && row.State != 0 && !outcome.Recorded() {
+			s.Finding.State = row.State
+		}
 		if s.Finding.Reachability == 0 || s.Finding.Reachability == redoubt.ReachabilityUnknown {
 			s.Finding.Reachability = cmp.Or(lineage.Annotations.Reachability, s.Finding.Reachability)
 		}

@@ -90,14 +90,14 @@ func (c *judging) effective(t *testing.T) policy.EffectivePolicy {
 	return e
 }
 
-func (c *judging) judge(t *testing.T) (policy.Verdict, error) {
+func (c *judging) judge(t *testing.T) (policy.Outcome, error) {
 	t.Helper()
 	judge, err := c.effective(t).Judge(t.Context(), c, c.project(), c.scan, c.reported)
 	if err != nil {
-		return policy.Verdict{}, err
+		return policy.Outcome{}, err
 	}
 	judge.Advise(c.own)
-	return judge.Verdict(t.Context(), c.outcome)
+	return judge.Outcome(t.Context(), c.outcome)
 }
 
 func idsOf(list []policy.Sighting) (ids []int64) {
@@ -288,27 +288,25 @@ func TestPreview(t *testing.T) {
 			if c.change != nil {
 				c.change(j)
 			}
-			previewer, err := j.effective(t).Previewer(t.Context(), j, j.project(), j.scan, j.reported)
+			judge, err := j.effective(t).JudgeAll(t.Context(), j, j.project(), j.scan, j.reported)
 			if err != nil {
 				t.Fatal(err)
 			}
-			preview, err := previewer.Preview(t.Context(), j.outcome)
+			preview, err := judge.Outcome(t.Context(), j.outcome)
 			var judged []string
-			for _, n := range []byte{1, 3} {
-				if s, there := preview.Judged[identity(n)]; there {
-					judged = append(judged, fmt.Sprintf("%d known:%t ignored:%t", s.Finding.ID, s.Known, s.Triage == redoubt.TriageIgnored))
-				}
+			for _, s := range preview.Judged {
+				judged = append(judged, fmt.Sprintf("%d known:%t ignored:%t", s.Finding.ID, s.Known, s.Triage == redoubt.TriageIgnored))
 			}
-			if got := strings.Join(judged, ", "); err != nil || got != c.judged || len(preview.Judged) != len(judged) || !slices.Equal(idsOf(preview.Blocking), c.blocked) {
+			if got := strings.Join(judged, ", "); err != nil || got != c.judged || !slices.Equal(idsOf(preview.Blocking), c.blocked) {
 				t.Errorf("it tells %q, want %q; %v block, want %v; %v", got, c.judged, idsOf(preview.Blocking), c.blocked, err)
 			}
 			j.broken = "lineages of findings"
-			if _, err := previewer.Preview(t.Context(), j.outcome); !errors.Is(err, errBench) {
+			if _, err := judge.Outcome(t.Context(), j.outcome); !errors.Is(err, errBench) {
 				t.Errorf("%s are broken: %v", j.broken, err)
 			}
 			j.report() // of nothing, nothing is asked
-			if previewer, err = j.effective(t).Previewer(t.Context(), j, j.project(), j.scan, j.reported); err == nil {
-				preview, err = previewer.Preview(t.Context(), j.outcome)
+			if judge, err = j.effective(t).JudgeAll(t.Context(), j, j.project(), j.scan, j.reported); err == nil {
+				preview, err = judge.Outcome(t.Context(), j.outcome)
 			}
 			if err != nil || len(preview.Judged) != 0 {
 				t.Errorf("of nothing it tells %+v, %v", preview, err)

@@ -208,7 +208,7 @@ func TestJudge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			verdict, err := judge.Verdict(t.Context(), redoubt.ScanApplied)
+			verdict, err := judge.Outcome(t.Context(), redoubt.ScanApplied)
 			var got []int64
 			for _, s := range verdict.Blocking {
 				got = append(got, s.Finding.ID)

@@ -35,7 +35,7 @@ func (j *Judge) know(ctx context.Context, judged []Sighting) error {
 	for i := range judged {
 		s := &judged[i]
 		s.Known = j.isUnseen(s)
-		key := lineageKey{s.Finding.LineageID, s.advised}
+		key := lineageKey{s.Finding.LineageID, s.Advised}
 		groups[key] = append(groups[key], s)
 	}
 	for key, group := range groups {

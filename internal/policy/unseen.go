@@ -20,10 +20,8 @@ func (j *Judge) unseenBefore(ctx context.Context, stream redoubt.ScanStream) (ma
 		return nil, err
 	}
 	var ids []redoubt.Identity
-	for _, list := range [][]Sighting{j.sightings, j.others} {
-		for i := range list {
-			ids = append(ids, list[i].Finding.Identity)
-		}
+	for i := range j.sightings {
+		ids = append(ids, j.sightings[i].Finding.Identity)
 	}
 	fixed, err := j.s.FixedFindings(ctx, j.project, j.primary, j.scan.Source, ids)
 	if err != nil {

@@ -115,7 +115,7 @@ func (c *call) previewPolicy(ctx context.Context, in *previewInput) (*api.Policy
 			return nil, inBody(err)
 		}
 	}
-	i, err := policy.Foresee(ctx, c.tx, would)
+	i, err := policy.Preview(ctx, c.tx, would)
 	if err != nil {
 		return nil, err
 	}

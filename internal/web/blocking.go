@@ -114,11 +114,17 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, 
 	for _, one := range all {
 		policies[one.ID] = one
 	}
-	now := map[int64]redoubt.Blocked{}
+	onPrimary := map[int64]bool{}
+	for i := range again.Judged {
+		onPrimary[again.Judged[i].Finding.ID] = again.Judged[i].Known
+	}
+	var blocking []redoubt.Blocked
 	if gate := again.Record(); gate != nil {
-		for _, b := range gate.Blocking {
-			now[b.FindingID] = b
-		}
+		blocking = gate.Blocking
+	}
+	now := map[int64]redoubt.Blocked{}
+	for _, b := range blocking {
+		now[b.FindingID] = b
 	}
 	for _, then := range account.Gate.Blocking {
 		item := blockedItem{Blocked: then, Policy: policies[then.PolicyID]}
@@ -128,16 +134,14 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, 
 				item.Blocked, item.Policy = b, policies[b.PolicyID]
 			}
 		} else {
-			item.Now = known.whyPasses(again, then)
+			item.Now = known.whyPasses(again.Policy, then, onPrimary[then.FindingID])
 		}
 		delete(now, then.FindingID)
 		p.Items = append(p.Items, item)
 	}
-	if gate := again.Record(); gate != nil {
-		for _, b := range gate.Blocking { // what people or policies made block since
-			if _, more := now[b.FindingID]; more {
-				p.Items = append(p.Items, blockedItem{Blocked: b, Policy: policies[b.PolicyID], Blocks: true, Since: true})
-			}
+	for _, b := range blocking { // what people or policies made block since
+		if _, more := now[b.FindingID]; more {
+			p.Items = append(p.Items, blockedItem{Blocked: b, Policy: policies[b.PolicyID], Blocks: true, Since: true})
 		}
 	}
 	slices.SortStableFunc(p.Items, func(a, b blockedItem) int { return order(b.Blocks) - order(a.Blocks) })
@@ -195,7 +199,7 @@ func order(first bool) int {
 }
 
 // whyPasses says why a finding does not block any more.
-func (k knownFindings) whyPasses(again policy.Rerun, then redoubt.Blocked) message {
+func (k knownFindings) whyPasses(given policy.EffectivePolicy, then redoubt.Blocked, onPrimary bool) message {
 	at, stored := slices.BinarySearchFunc(k.rows, then.FindingID, func(f redoubt.Finding, id int64) int { return cmp.Compare(f.ID, id) })
 	if !stored {
 		return message{"gone", "It is gone: its project or branch was deleted."}
@@ -208,13 +212,12 @@ func (k knownFindings) whyPasses(again policy.Rerun, then redoubt.Blocked) messa
 		}
 		return message{"ignored", text + "."}
 	}
-	judged, looked := again.Judged[then.FindingID]
 	switch {
-	case looked && judged.Known:
+	case onPrimary:
 		return message{"known", "The primary branch has it by now, and the policy blocks only what is new there."}
-	case again.Policy.Excluded(f.IssueType, f.Path):
+	case given.Excluded(f.IssueType, f.Path):
 		return message{"excluded", "Its path is excluded by now."}
-	case then.Condition == "" && again.Policy.Stance(f.RuleName).Mode != redoubt.ModeBlock:
+	case then.Condition == "" && given.Stance(f.RuleName).Mode != redoubt.ModeBlock:
 		return message{"mode", "No policy that is for this branch has its rule in mode block any more."}
 	case f.State != redoubt.Unresolved && f.Source == redoubt.SourceAdvisories:
 		return message{"advisories", "The advisories no longer say so."}

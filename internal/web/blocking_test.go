@@ -39,7 +39,7 @@ func (s *site) build(u ingest.Upload) (sum ingest.Summary) {
 		if sum, err = ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, u); err != nil {
 			return err
 		}
-		verdict, err := judge.Verdict(ctx, redoubt.ScanApplied)
+		verdict, err := judge.Outcome(ctx, redoubt.ScanApplied)
 		if err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func TestWhyManyPass(t *testing.T) {
 	if n := document(t, text).Find("dd[data-say=mode]").Length(); n != len(rules)-1 {
 		t.Errorf("%d of %d say why they pass", n, len(rules)-1)
 	}
-	if got := (knownFindings{}).whyPasses(policy.Rerun{}, redoubt.Blocked{FindingID: 7}); got.Code != "gone" {
+	if got := (knownFindings{}).whyPasses(policy.EffectivePolicy{}, redoubt.Blocked{FindingID: 7}, false); got.Code != "gone" {
 		t.Errorf("what is not stored any more: %q", got)
 	}
 	both := knownFindings{rows: []redoubt.Finding{{ID: 1, Source: "semgrep"}, {ID: 2, Source: redoubt.SourceAdvisories}}}

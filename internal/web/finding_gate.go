@@ -53,18 +53,20 @@ func mayBlock(view *index.View, o store.Occurrence, policies []redoubt.Policy) b
 // sayingOf words the gate's answer. What fails no build only because the primary
 // branch has it is told apart: the next branch that brings it to another project
 // does fail.
-func sayingOf(again policy.Rerun, o store.Occurrence) *gateSaying {
+func sayingOf(again policy.Outcome, o store.Occurrence) *gateSaying {
 	is := func(s policy.Sighting) bool { return s.Finding.ID == o.ID }
-	if at := slices.IndexFunc(again.Blocking, is); at >= 0 {
+	at := slices.IndexFunc(again.Blocking, is)
+	if at >= 0 {
 		why := "Builds of " + branch(o.Ref) + " that have it fail: " + whyBlocked(again.Policy, &again.Blocking[at]) + "."
 		return &gateSaying{"blocks", "Blocks builds", why, again.Blocking[at].Condition != ""}
 	}
-	s, judged := again.Judged[o.ID]
-	if !judged {
+	at = slices.IndexFunc(again.Judged, is)
+	if at < 0 {
 		return nil
 	}
+	s := again.Judged[at]
 	s.Known = false
-	fresh := again.Policy.Gate(false, []policy.Sighting{s})
+	fresh := policy.Evaluate(policy.Findings{Ref: o.Ref, List: []policy.Sighting{s}}, again.Policy)
 	if len(fresh.Blocking) == 0 {
 		return nil
 	}

@@ -77,7 +77,7 @@ func (req *request) askFirstBlock() error {
 			if !row.Set {
 				would.Conditions = append(slices.Clip(of.Conditions), firstCondition(severity))
 			}
-			if row.Impact, err = policy.Foresee(ctx, tx, policy.Proposal{Policy: would}); err != nil {
+			if row.Impact, err = policy.Preview(ctx, tx, policy.Proposal{Policy: would}); err != nil {
 				return err
 			}
 			p.Rows = append(p.Rows, row)

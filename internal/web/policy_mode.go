@@ -2,9 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -24,7 +21,7 @@ type modesPage struct {
 	From     []modeCount
 	Sum      string // of the rules, so that what is done is what was seen
 	Again    bool   // they changed since they were seen
-	policy.WouldBlock
+	policy.Impact
 }
 
 // askModes shows what a mode for all rules of a severity would do.
@@ -46,7 +43,11 @@ func (req *request) showModes(status int, q url.Values, again bool) error {
 			return err
 		}
 		mode, _ := redoubt.ParsePolicyMode(p.Mode)
-		return p.Ask(ctx, tx, policy.AsIf{Rules: rules, Mode: mode}.Changed(p.Policy))
+		for i := range rules {
+			rules[i].Mode = mode
+		}
+		p.Impact, err = policy.Preview(ctx, tx, policy.Proposal{Policy: p.Policy, Rules: rules})
+		return err
 	})
 	if err != nil {
 		return err
@@ -91,13 +92,12 @@ func (req *request) chosenRules(ctx context.Context, tx *store.Tx, p *modesPage,
 // count says how many rules there are by the mode that they have now.
 func (p *modesPage) count(rules []redoubt.PolicyRule) {
 	p.Rules = len(rules)
-	sum := sha256.New()
-	byMode := map[redoubt.PolicyMode]int{}
+	byMode, modes := map[redoubt.PolicyMode]int{}, map[int64]redoubt.PolicyMode{}
 	for _, r := range rules {
 		byMode[r.Mode]++
-		fmt.Fprintln(sum, r.ID, r.Mode)
+		modes[r.ID] = r.Mode
 	}
-	p.Sum = hex.EncodeToString(sum.Sum(nil)[:8])
+	p.Sum = seenOf(p.Policy, modes)
 	for mode := redoubt.ModeBlock; mode > 0; mode-- {
 		if byMode[mode] > 0 {
 			p.From = append(p.From, modeCount{mode.String(), byMode[mode]})

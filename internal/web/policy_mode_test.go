@@ -123,10 +123,10 @@ func TestAPartOfTheBranchesIsSaidToBeOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range []policy.WouldBlock{{}, {Cut: true}, {Large: 2}, {Cut: true, Large: 2}} {
+	for _, w := range []policy.Impact{{}, {Cut: true}, {Large: 2}, {Cut: true, Large: 2}} {
 		var part strings.Builder
 		data := struct {
-			policy.WouldBlock
+			policy.Impact
 			Most int
 		}{w, 9}
 		if err := all["policy_modes"].ExecuteTemplate(&part, "would-part", data); err != nil {
@@ -155,8 +155,11 @@ func TestWhatIsAskedOfTheGateIsBounded(t *testing.T) {
 			if p.Slug == "code" && err == nil {
 				var rules []redoubt.PolicyRule
 				rules, _, err = tx.PolicyRules(ctx, p.ID, 0, 100)
-				w := policy.WouldBlock{Room: 5}
-				err = errors.Join(err, w.Ask(ctx, tx, policy.AsIf{Rules: rules, Mode: redoubt.ModeBlock}.Changed(p)))
+				for i := range rules {
+					rules[i].Mode = redoubt.ModeBlock
+				}
+				w, failed := policy.Preview(ctx, tx, policy.Proposal{Policy: p, Rules: rules, Room: 5})
+				err = errors.Join(err, failed)
 				if w.Large != 1 || w.Branches != 2 || w.Open != 3 || w.Blocking != 1 {
 					t.Errorf("%+v", w)
 				}

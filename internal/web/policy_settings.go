@@ -168,12 +168,12 @@ func (p *policySettingsPage) foresee(ctx context.Context, tx *store.Tx) error {
 	}
 	proposal := policy.Proposal{Policy: would}
 	if p.ID == 0 {
-		if proposal.Rules, proposal.Listed, err = p.Form.taken(ctx, tx, would.Product); err != nil {
+		if proposal.Served, proposal.Rules, err = p.Form.taken(ctx, tx, would.Product); err != nil {
 			return err
 		}
 	}
-	p.Would.Rules = len(proposal.Rules) + len(proposal.Listed)
-	p.Would.Impact, err = policy.Foresee(ctx, tx, proposal)
+	p.Would.Rules = len(proposal.Served) + len(proposal.Rules)
+	p.Would.Impact, err = policy.Preview(ctx, tx, proposal)
 	return err
 }
 
@@ -335,7 +335,7 @@ func (req *request) askDeletePolicyWith(status int, fault string) error {
 			return err
 		}
 		p.Seen = p.seen()
-		p.Impact, err = policy.Foresee(ctx, tx, policy.Proposal{Policy: p.Policy, Deleted: true})
+		p.Impact, err = policy.Preview(ctx, tx, policy.Proposal{Policy: p.Policy, Deleted: true})
 		return err
 	})
 	if err != nil {
