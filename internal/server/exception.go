@@ -128,7 +128,7 @@ type exceptionInput struct {
 
 // Resolve checks what the schema cannot.
 func (in *exceptionInput) Resolve(ctx huma.Context) []error {
-	var bad faults
+	bad := faults(copies(ctx, &in.Body))
 	b := &in.Body
 	in.exception = redoubt.Exception{Target: b.Target, Paths: b.Paths, Projects: b.Projects, Reason: b.Reason}
 	in.exception.TriageReason, _ = redoubt.ParseTriageReason(cmp.Or(b.TriageReason, redoubt.AcceptableRisk.String()))

@@ -34,10 +34,14 @@ func (f *faults) addInvalid(err error, known func(location string) bool) {
 }
 
 // copies checks the members of a body that repeat a part of the path: they may
-// be absent, but not differ (semantics §1).
+// be absent, but not differ (semantics §1). It also returns what is null and may not be:
+// every body is checked here.
 func copies(ctx huma.Context, body any) []error {
 	c := callOf(ctx.Context())
 	var bad faults
+	for _, n := range c.nulls {
+		bad.add(n.Location, nil, n.Message)
+	}
 	v := reflect.ValueOf(body).Elem()
 	for i := range v.NumField() {
 		field := v.Field(i)

@@ -1,9 +1,9 @@
 package server
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -43,11 +43,11 @@ var unheld = []struct {
 // unkept are members of dependencyFilter that are about what is not kept here, and
 // whether a value selects nothing: no dependency is of an archived project alone, and
 // without a policy about licences all are allowed.
-var unkept = map[string]func(json.RawMessage) bool{
-	"includearchived": func(v json.RawMessage) bool { return string(v) == "true" },
-	"licensepolicysettings": func(v json.RawMessage) bool {
-		words, ok := wordsOf(v)
-		return ok && len(words) > 0 && !slices.Contains(words, "LICENSE_POLICY_SETTING_ALLOW")
+var unkept = map[string]func(any) bool{
+	"includearchived": func(v any) bool { return v == true },
+	"licensepolicysettings": func(v any) bool {
+		words := wordsOf(v)
+		return len(words) > 0 && !slices.Contains(words, "LICENSE_POLICY_SETTING_ALLOW")
 	},
 }
 
@@ -155,22 +155,22 @@ func clamped(text string, schema *huma.Schema) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// lenientBody does for a body in canonical spelling what lenient does for parameters.
-func (c *call) lenientBody(op *operation, body []byte) []byte {
-	var members map[string]json.RawMessage
-	if !c.hosted() || op.body == nil || json.Unmarshal(body, &members) != nil {
-		return body
+// lenientBody does for a body what lenient does for parameters.
+func (c *call) lenientBody(op *operation, body any) {
+	members, ok := body.(map[string]any)
+	if !c.hosted() || !ok {
+		return
 	}
 	for _, name := range sizes {
 		schema, value := op.body.Properties[name], members[name]
-		if schema == nil || schema.Type != huma.TypeInteger || value == nil || !json.Valid(value) {
+		if schema == nil || schema.Type != huma.TypeInteger || value == nil {
 			continue
 		}
-		text := strings.TrimSpace(strings.Trim(string(value), `"`))
-		if text = clamped(text, schema); text == "" {
+		text := clamped(strings.TrimSpace(fmt.Sprint(value)), schema)
+		if text == "" {
 			delete(members, name)
 		} else if _, err := strconv.ParseInt(text, 10, 64); err == nil {
-			members[name] = json.RawMessage(text)
+			members[name] = json.Number(text)
 		}
 	}
 	for _, name := range foreignPaging {
@@ -179,53 +179,46 @@ func (c *call) lenientBody(op *operation, body []byte) []byte {
 		}
 	}
 	for _, u := range unheld {
-		words, ok := wordsOf(members[u.member])
-		if u.operation != op.described.OperationID || !ok || len(words) == 0 {
+		words := wordsOf(members[u.member])
+		if u.operation != op.described.OperationID || len(words) == 0 {
 			continue
 		}
 		if left := c.held(words, u.words); len(left) == 0 {
 			delete(members, u.member)
 		} else {
-			members[u.member], _ = json.Marshal(left) //nolint:errchkjson // texts
+			members[u.member] = left
 		}
 	}
-	if filter, sent := members["dependencyFilter"]; sent && op.body.Properties["dependencyFilter"] != nil {
-		members["dependencyFilter"] = c.lenientFilter(filter)
+	if filter, sent := members["dependencyFilter"].(map[string]any); sent && op.body.Properties["dependencyFilter"] != nil {
+		c.lenientFilter(filter)
 	}
-	out, err := json.Marshal(members)
-	if err != nil {
-		return body
-	}
-	return out
 }
 
-// lenientFilter takes members that are about what is not kept here out of a filter.
-func (c *call) lenientFilter(filter json.RawMessage) json.RawMessage {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(filter, &members) != nil || members == nil {
-		return filter
-	}
+// lenientFilter removes members from a filter that are about what is not kept here.
+func (c *call) lenientFilter(members map[string]any) {
 	for name, value := range members {
 		if empties := unkept[fold(name)]; empties != nil {
-			c.hostedQuery.nothing = c.hostedQuery.nothing || empties(bytes.TrimSpace(value))
+			c.hostedQuery.nothing = c.hostedQuery.nothing || empties(value)
 			if fold(name) == "licensepolicysettings" {
 				c.w.Header().Set(api.LicensePolicyHeader, "none")
 			}
 			delete(members, name)
 		}
 	}
-	out, err := json.Marshal(members)
-	if err != nil {
-		return filter
-	}
-	return out
 }
 
-// wordsOf reads a list of texts, or one.
-func wordsOf(value json.RawMessage) (words []string, ok bool) {
-	var one string
-	if json.Unmarshal(value, &one) == nil && len(value) > 0 {
-		return []string{one}, true
+// wordsOf reads a list of texts, or one; nil for anything else.
+func wordsOf(value any) (words []string) {
+	if one, ok := value.(string); ok {
+		return []string{one}
 	}
-	return words, json.Unmarshal(value, &words) == nil
+	list, _ := value.([]any)
+	for _, item := range list {
+		word, ok := item.(string)
+		if !ok {
+			return nil
+		}
+		words = append(words, word)
+	}
+	return words
 }

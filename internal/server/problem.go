@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -156,22 +157,23 @@ func init() {
 }
 
 // humaProblem translates what huma found. It decodes and validates, so all it
-// finds is the client's, but for faults that it has no words for. Nulls are what
-// it does not look for.
+// finds is the client's, but for faults that it has no words for. What is null is
+// named once, whatever else is wrong with it.
 func humaProblem(op *huma.Operation, status int, detail string, faults []error, nulls []redoubt.FieldError) *problem {
 	if status >= http.StatusInternalServerError {
 		return newProblem(api.CodeInternal, problemOf(errors.New(detail)).Detail, errors.Join(append(faults, errors.New(detail))...))
 	}
-	var fields []redoubt.FieldError
+	fields := slices.Clone(nulls)
 	for _, fault := range faults[:min(len(faults), maxFaults+1)] {
-		if d, ok := errors.AsType[*huma.ErrorDetail](fault); ok {
+		d, ok := errors.AsType[*huma.ErrorDetail](fault)
+		if ok && !slices.ContainsFunc(nulls, func(n redoubt.FieldError) bool { return n.Location == d.Location }) {
 			fields = append(fields, fieldError(op, d))
 		}
 	}
 	if len(fields) == 0 {
 		fields = []redoubt.FieldError{{Location: "body", Message: detail}}
 	}
-	return invalidProblem(withNulls(nulls, fields))
+	return invalidProblem(fields)
 }
 
 // writeProblem answers a request that failed before or beside huma.

@@ -100,18 +100,6 @@ func TestEveryMemberIsDescribed(t *testing.T) {
 	}
 }
 
-// The scanner of bodies maps a spelling to one name, so a body must not have
-// two that fold to the same; newSpec panics on it. This holds the table to it.
-func TestBodiesFoldToOneName(t *testing.T) {
-	for _, r := range Routes() {
-		for folded, name := range theSpec().operations[r.ID].members {
-			if fold(name) != folded {
-				t.Errorf("%s: %s is kept under %s", r.ID, name, folded)
-			}
-		}
-	}
-}
-
 func TestPatternsNameKnownParts(t *testing.T) {
 	for _, r := range Routes() {
 		for _, part := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(r.Pattern, -1) {

@@ -18,7 +18,8 @@ import (
 // route, and openapi.json.
 type spec struct {
 	api        huma.API
-	operations map[string]*operation // by id
+	operations map[string]*operation              // by id
+	members    map[*huma.Schema]map[string]string // of each object, by folded name
 }
 
 // theSpec is made once: it depends on the table and the structs alone.
@@ -39,7 +40,7 @@ func (adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { unmatched(w, 
 
 func newSpec() *spec {
 	huma.DefaultArrayNullable = false
-	s := &spec{operations: map[string]*operation{}}
+	s := &spec{operations: map[string]*operation{}, members: map[*huma.Schema]map[string]string{}}
 	s.api = huma.NewAPI(specConfig(), adapter{s.operations})
 	registry := s.api.OpenAPI().Components.Schemas
 	for _, form := range ownForms {
@@ -52,11 +53,12 @@ func newSpec() *spec {
 		o := &operation{described: s.describe(route)}
 		s.operations[route.ID] = o
 		route.handler(s.api, o)
-		o.params, o.members = s.params(o.described), s.members(o.described)
+		o.params = s.params(o.described)
 	}
 	s.describeMounted()
 	for _, schema := range registry.Map() {
 		settleMembers(schema)
+		s.members[schema] = spellings(schema)
 	}
 	tellDefaults(registry)
 	for _, name := range []string{"ErrorModel", "ErrorDetail"} { // the library's own, which no answer has
@@ -75,7 +77,7 @@ func newSpec() *spec {
 				tellRates(answer)
 			}
 		}
-		if o.members != nil {
+		if o.described.RequestBody != nil && o.described.RequestBody.Content["application/json"] != nil {
 			o.body = s.resolve(o.described.RequestBody.Content["application/json"].Schema)
 		}
 	}
@@ -364,30 +366,16 @@ func (s *spec) params(op *huma.Operation) map[string]param {
 	return out
 }
 
-// members lists the members of a JSON body and of what is in it, by folded
-// name; nil when the operation takes no JSON.
-func (s *spec) members(op *huma.Operation) map[string]string {
-	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
-		return nil
-	}
+// spellings lists the members of an object by folded name.
+func spellings(object *huma.Schema) map[string]string {
 	out := map[string]string{}
-	s.gather(op.RequestBody.Content["application/json"].Schema, out)
-	return out
-}
-
-func (s *spec) gather(schema *huma.Schema, out map[string]string) {
-	schema = s.resolve(schema)
-	if schema == nil {
-		return
-	}
-	s.gather(schema.Items, out)
-	for name, member := range schema.Properties {
-		if other, taken := out[fold(name)]; taken && other != name {
-			panic("members " + name + " and " + other + " of one body are the same in another spelling")
+	for name := range object.Properties {
+		if other, taken := out[fold(name)]; taken {
+			panic("members " + name + " and " + other + " of one object are the same in another spelling")
 		}
 		out[fold(name)] = name
-		s.gather(member, out)
 	}
+	return out
 }
 
 // OpenAPI returns openapi.json: OpenAPI 3.1 of every route. It is made once;

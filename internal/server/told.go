@@ -78,7 +78,7 @@ func projectPattern() string {
 // tell writes the rules into the document's schemas.
 func tell(schemas map[string]any) {
 	for _, rule := range toldRules {
-		member := memberOf(schemas, rule.schema, rule.member)
+		member := toldMember(schemas, rule.schema, rule.member)
 		if rule.items > 0 {
 			member["maxItems"] = rule.items
 		}
@@ -94,8 +94,8 @@ func tell(schemas map[string]any) {
 	}
 }
 
-// memberOf finds a member that a rule is about, or fails: it was renamed.
-func memberOf(schemas map[string]any, schema, member string) map[string]any {
+// toldMember finds a member that a rule is about, or fails: it was renamed.
+func toldMember(schemas map[string]any, schema, member string) map[string]any {
 	object, _ := schemas[schema].(map[string]any)
 	properties, _ := object["properties"].(map[string]any)
 	found, ok := properties[member].(map[string]any)
