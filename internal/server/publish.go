@@ -46,7 +46,6 @@ func publish(doc *huma.OpenAPI) ([]byte, error) {
 	maps.Copy(schemas, components)
 	nullAtUse(named, nullableObjects(schemas))
 	formFirst(named)
-	tell(schemas)
 	return json.MarshalIndent(named, "", "  ")
 }
 
