@@ -20,14 +20,10 @@ func (f *faults) add(location string, value any, message string) {
 	*f = append(*f, &huma.ErrorDetail{Location: location, Message: message, Value: value})
 }
 
-// addInvalid adds the faults that a room found, but for those known already.
-func (f *faults) addInvalid(err error, known func(location string) bool) {
-	var invalid *redoubt.InvalidError
-	if !errors.As(err, &invalid) {
-		return
-	}
-	for _, e := range invalid.Fields {
-		if !known(e.Location) {
+// addInvalid adds the faults of an *redoubt.InvalidError.
+func (f *faults) addInvalid(err error) {
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+		for _, e := range invalid.Fields {
 			f.add(e.Location, e.Value, e.Message)
 		}
 	}

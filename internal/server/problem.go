@@ -157,23 +157,27 @@ func init() {
 }
 
 // humaProblem translates what huma found. It decodes and validates, so all it
-// finds is the client's, but for faults that it has no words for. What is null is
-// named once, whatever else is wrong with it.
+// finds is the client's, but for faults that it has no words for. A location
+// is named once, with what its schema says before what a handler checks.
 func humaProblem(op *huma.Operation, status int, detail string, faults []error, nulls []redoubt.FieldError) *problem {
 	if status >= http.StatusInternalServerError {
 		return newProblem(api.CodeInternal, problemOf(errors.New(detail)).Detail, errors.Join(append(faults, errors.New(detail))...))
 	}
-	fields := slices.Clone(nulls)
+	fields := nulls
 	for _, fault := range faults[:min(len(faults), maxFaults+1)] {
-		d, ok := errors.AsType[*huma.ErrorDetail](fault)
-		if ok && !slices.ContainsFunc(nulls, func(n redoubt.FieldError) bool { return n.Location == d.Location }) {
+		if d, ok := errors.AsType[*huma.ErrorDetail](fault); ok {
 			fields = append(fields, fieldError(op, d))
 		}
 	}
 	if len(fields) == 0 {
 		fields = []redoubt.FieldError{{Location: "body", Message: detail}}
 	}
-	return invalidProblem(fields)
+	named := map[string]bool{}
+	return invalidProblem(slices.DeleteFunc(fields, func(f redoubt.FieldError) bool {
+		again := named[f.Location]
+		named[f.Location] = true
+		return again
+	}))
 }
 
 // writeProblem answers a request that failed before or beside huma.
