@@ -231,14 +231,11 @@ func formsOf(schema *huma.Schema) []*huma.Schema {
 	return schema.OneOf
 }
 
-// param is a query parameter of an operation.
-type param struct{ list bool }
-
 var indexed = regexp.MustCompile(`\[\d*\]$`)
 
 // respelt is the name of the parameter that is meant by one in another spelling,
 // as pageSize; empty for none.
-func respelt(name string, known map[string]param) string {
+func respelt(name string, known map[string]bool) string {
 	for other := range known {
 		if fold(other) == fold(name) {
 			return other
@@ -256,7 +253,7 @@ var strictQueries = []string{"countFindings", "exportFindings", "listFindingChan
 // lists repeated, whether they came so, joined by commas, or as name[] or
 // name[0] (semantics §2). Others are refused by strict operations and ignored by the
 // rest. What a dialect is lenient with is settled before the rest is looked at.
-func canonicalQuery(raw string, known map[string]param, strict bool, lenient func(url.Values)) (string, error) {
+func canonicalQuery(raw string, known map[string]bool, strict bool, lenient func(url.Values)) (string, error) {
 	sent, err := url.ParseQuery(raw)
 	if err != nil {
 		return "", redoubt.Invalid("query", "malformed: %v", err)
@@ -265,14 +262,14 @@ func canonicalQuery(raw string, known map[string]param, strict bool, lenient fun
 	out := url.Values{}
 	for _, key := range slices.Sorted(maps.Keys(sent)) {
 		name := indexed.ReplaceAllString(key, "")
-		p, ok := known[name]
+		list, ok := known[name]
 		if !ok && strict {
 			faults.Fields = append(faults.Fields, redoubt.FieldError{Location: "query." + key, Message: "is no parameter of this operation"})
 			continue
 		}
 		if !ok && lenient != nil {
 			name = respelt(name, known)
-			p, ok = known[name]
+			list, ok = known[name]
 		}
 		if !ok {
 			continue
@@ -282,7 +279,7 @@ func canonicalQuery(raw string, known map[string]param, strict bool, lenient fun
 				faults.Fields = append(faults.Fields, redoubt.FieldError{Location: "query." + name, Message: "must be UTF-8 without NUL characters"})
 				continue
 			}
-			if !p.list {
+			if !list {
 				out.Add(name, value)
 				continue
 			}
@@ -297,7 +294,7 @@ func canonicalQuery(raw string, known map[string]param, strict bool, lenient fun
 		lenient(out)
 	}
 	for _, name := range slices.Sorted(maps.Keys(out)) {
-		if !known[name].list && len(slices.Compact(out[name])) > 1 {
+		if !known[name] && len(slices.Compact(out[name])) > 1 {
 			faults.Fields = append(faults.Fields, redoubt.FieldError{Location: "query." + name, Message: "given more than once"})
 		}
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-var testParams = map[string]param{"repos": {list: true}, "page": {}, "ref": {}}
+var testParams = map[string]bool{"repos": true, "page": false, "ref": false}
 
 func TestQuerySpellings(t *testing.T) {
 	for _, test := range []struct{ query, want string }{

@@ -35,23 +35,9 @@ func mark(extensions *map[string]any) {
 	(*extensions)[extensionMark] = true
 }
 
-// markMembers marks parameters and members of bodies by their words.
-func (s *spec) markMembers() {
-	for _, o := range s.operations {
-		for _, p := range o.described.Parameters {
-			if strings.Contains(p.Description, extensionWords) {
-				mark(&p.Extensions)
-			}
-			if strings.Contains(p.Description, severalWords) {
-				mark(&p.Schema.Extensions)
-			}
-		}
-	}
-	for _, object := range s.api.OpenAPI().Components.Schemas.Map() {
-		for _, member := range object.Properties {
-			if strings.Contains(member.Description, extensionWords) {
-				mark(&member.Extensions)
-			}
-		}
+// markByWords marks a parameter or member whose text says that it is an extension.
+func markByWords(text, words string, extensions *map[string]any) {
+	if strings.Contains(text, words) {
+		mark(extensions)
 	}
 }

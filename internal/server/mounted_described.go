@@ -1,8 +1,10 @@
 package server
 
 import (
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -23,7 +25,7 @@ func (s *spec) describeMounted() {
 			http.StatusInternalServerError, http.StatusServiceUnavailable),
 	}
 	identity.Responses["200"].Content["text/plain"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
-	tellRates(identity.Responses["200"])
+	refer(identity.Responses["200"], slices.Collect(maps.Keys(rates))...)
 	s.api.OpenAPI().AddOperation(identity)
 
 	s.api.OpenAPI().AddOperation(&huma.Operation{

@@ -34,10 +34,10 @@ type stream struct{ Body func(huma.Context) }
 type operation struct {
 	described *huma.Operation
 	handle    func(huma.Context)
-	params    map[string]param // query parameters
-	body      *huma.Schema     // of JSON; nil without
-	keyed     bool             // takes an Idempotency-Key
-	tagged    bool             // has a tag of what can be changed
+	params    map[string]bool // query parameters, and whether each is a list
+	body      *huma.Schema    // of JSON; nil without
+	keyed     bool            // takes an Idempotency-Key
+	tagged    bool            // has a tag of what can be changed
 }
 
 // handler makes an operation of a function.

@@ -150,10 +150,10 @@ func formOf(s *huma.Schema) string {
 // walk finds the schema of a location such as body.packageFilters[2].name.
 func walk(op *huma.Operation, location string) *huma.Schema {
 	parts := strings.FieldsFunc(location, func(r rune) bool { return strings.ContainsRune(".[]", r) })
-	if op.RequestBody == nil || len(parts) == 0 || parts[0] != "body" || op.RequestBody.Content["application/json"] == nil {
+	s := theSpec().operations[op.OperationID].body
+	if len(parts) == 0 || parts[0] != "body" {
 		return nil
 	}
-	s := theSpec().resolve(op.RequestBody.Content["application/json"].Schema)
 	for _, part := range parts[1:] {
 		if s == nil {
 			return nil

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -50,36 +51,25 @@ func newSpec() *spec {
 		s.api.OpenAPI().Components.Responses[responseName(status)] = s.failure(status)
 	}
 	for _, route := range Routes() {
-		o := &operation{described: s.describe(route)}
+		o := &operation{described: s.describe(route), params: map[string]bool{}}
 		s.operations[route.ID] = o
 		route.handler(s.api, o)
-		o.params = s.params(o.described)
+		if o.described.RequestBody != nil || route.ID == "importReports" {
+			o.fails(http.StatusRequestEntityTooLarge)
+			o.fails(http.StatusUnsupportedMediaType)
+		}
 	}
 	s.describeMounted()
 	for _, schema := range registry.Map() {
-		settleMembers(schema)
-		s.members[schema] = spellings(schema)
+		s.finishSchema(schema)
 	}
-	tellDefaults(registry)
+	// The library would put a default in the place of what is absent, which is not the same here.
+	registry.Map()["TriageRequest"].Properties["include_historical"].Default = true
 	for _, name := range []string{"ErrorModel", "ErrorDetail"} { // the library's own, which no answer has
 		delete(registry.Map(), name)
 	}
 	for _, o := range s.operations {
-		s.settleBody(o.described)
-		tellEmpty(o.described)
-		for _, status := range []string{"200", "304"} {
-			answer := o.described.Responses[status]
-			if answer == nil {
-				continue
-			}
-			tellHeader(answer, api.DialectHeader)
-			if len(o.described.Security) > 0 {
-				tellRates(answer)
-			}
-		}
-		if o.described.RequestBody != nil && o.described.RequestBody.Content["application/json"] != nil {
-			o.body = s.resolve(o.described.RequestBody.Content["application/json"].Schema)
-		}
+		s.finish(o)
 	}
 	for _, id := range []string{"annotateFinding", "createTickets"} { // an empty one is refused
 		s.operations[id].described.RequestBody.Required = true
@@ -87,64 +77,59 @@ func newSpec() *spec {
 	s.operations["importReports"].described.RequestBody = importBody()
 	s.operations["downloadSBOM"].described.Responses["200"].Content = documentContent()
 	s.operations["exportFindings"].described.Responses["200"].Content = exportContent()
-	s.tellHeaders()
-	s.markMembers()
 	return s
 }
 
-// tellHeaders describes the headers of single operations.
-func (s *spec) tellHeaders() {
-	for _, id := range hinted {
-		tellHeader(s.operations[id].described.Responses["200"], api.FindingsHeader)
+// finish describes what the types of an operation's handler do not.
+func (s *spec) finish(o *operation) {
+	op := o.described
+	for _, p := range op.Parameters {
+		if p.In == "query" {
+			o.params[p.Name] = p.Schema.Type == huma.TypeArray
+			if !p.Required { // no value is the same as not sending it (semantics §2)
+				p.Extensions = map[string]any{"allowEmptyValue": true}
+			}
+		}
+		markByWords(p.Description, extensionWords, &p.Extensions)
+		markByWords(p.Description, severalWords, &p.Schema.Extensions)
 	}
-	for _, id := range []string{"listDependencies", "listDependencyRepositories"} {
-		tellHeader(s.operations[id].described.Responses["200"], api.LicensePolicyHeader)
+	if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
+		body := op.RequestBody.Content["application/json"]
+		op.RequestBody.Content = map[string]*huma.MediaType{"application/json": body} // without the one that the library adds for raw bytes
+		o.body = s.resolve(body.Schema)
+		op.RequestBody.Required = len(o.body.Required) > 0 // no body is the empty object (semantics §2)
 	}
-	for _, id := range []string{"listFindings", "exportFindings"} {
-		for _, status := range []string{"200", "304"} {
-			if answer := s.operations[id].described.Responses[status]; answer != nil {
-				tellHeader(answer, api.ChangesCursorHeader)
+	for _, status := range []string{"200", "304"} {
+		answer := op.Responses[status]
+		if answer == nil {
+			continue
+		}
+		refer(answer, api.DialectHeader)
+		if len(op.Security) > 0 {
+			refer(answer, slices.Collect(maps.Keys(rates))...)
+		}
+		for header, operations := range answerHeaders {
+			if slices.Contains(operations, op.OperationID) && (status == "200" || header == api.ChangesCursorHeader) {
+				refer(answer, header)
 			}
 		}
 	}
-	for _, id := range []string{"listFindings", "countFindings", "exportFindings"} {
-		tellHeader(s.operations[id].described.Responses["200"], api.ViewProblemHeader)
-	}
 }
 
-// settleBody says of a JSON body what is taken: no other media type, which the
-// library adds for raw bytes, and no body at all unless a member is needed,
-// since that is the empty object (semantics §2).
-func (s *spec) settleBody(op *huma.Operation) {
-	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
-		return
-	}
-	body := op.RequestBody.Content["application/json"]
-	op.RequestBody.Content = map[string]*huma.MediaType{"application/json": body}
-	schema := s.resolve(body.Schema)
-	op.RequestBody.Required = len(schema.Required) > 0
+// answerHeaders are the headers that answers of some operations have.
+var answerHeaders = map[string][]string{
+	api.FindingsHeader:      {"listFindings", "listFindingChanges", "listSecrets", "searchIssues", "listVulns"},
+	api.LicensePolicyHeader: {"listDependencies", "listDependencyRepositories"},
+	api.ChangesCursorHeader: {"listFindings", "exportFindings"},
+	api.ViewProblemHeader:   {"listFindings", "countFindings", "exportFindings"},
 }
 
-// tellEmpty says that a parameter may be sent without a value, which is the same
-// as not sending it (semantics §2).
-func tellEmpty(op *huma.Operation) {
-	for _, p := range op.Parameters {
-		if p.In == "query" && !p.Required {
-			p.Extensions = map[string]any{"allowEmptyValue": true}
-		}
-	}
-}
-
-// tellDefaults says of members what is the case without them, where absent is
-// not the same as that value: the library would put a default in their place.
-func tellDefaults(registry huma.Registry) {
-	registry.Map()["TriageRequest"].Properties["include_historical"].Default = true
-}
-
-// settleMembers adds null to the words of members that may be null: in JSON Schema
-// a type that admits it does not make an enumeration do so.
-func settleMembers(object *huma.Schema) {
+// finishSchema marks extensions, and adds null to the words of members that may be null:
+// in JSON Schema a type that admits it does not make an enumeration do so.
+func (s *spec) finishSchema(object *huma.Schema) {
+	s.members[object] = spellings(object)
 	for _, member := range object.Properties {
+		markByWords(member.Description, extensionWords, &member.Extensions)
 		if member.Nullable && len(member.Enum) > 0 {
 			member.Enum = append(member.Enum, nil)
 		}
@@ -240,24 +225,10 @@ func failures(r Route) []int {
 	if pathPart.MatchString(r.Pattern) {
 		list = append(list, http.StatusNotFound)
 	}
-	if takesBody(r) {
-		list = append(list, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
-	}
 	if r.Writes {
 		list = append(list, http.StatusConflict)
 	}
 	return list
-}
-
-// bodiless are the routes that write by a method that has a body elsewhere, and take none.
-var bodiless = []string{"testConnection", "makeWebhooks", "cancelRun", "retryRun", "withdrawException", "withdrawFindingComment", "testNotificationRule", "rotateNotificationSecret", "resendNotification"}
-
-// takesBody reports whether a route reads a body.
-func takesBody(r Route) bool {
-	if slices.Contains(bodiless, r.ID) {
-		return false
-	}
-	return r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch || r.ID == "removeProjectTags"
 }
 
 // responseName names an error among the components, as NotFound.
@@ -289,12 +260,12 @@ func (s *spec) failure(status int) *huma.Response {
 		Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
 		Headers:     map[string]*huma.Param{"X-Request-Id": textHeader("Names the request in the server's log.")},
 	}
-	tellHeader(out, api.DialectHeader)
+	refer(out, api.DialectHeader)
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		out.Headers["Retry-After"] = textHeader("Seconds to wait.")
 	}
 	if status == http.StatusTooManyRequests {
-		tellRates(out)
+		refer(out, slices.Collect(maps.Keys(rates))...)
 	}
 	if status == http.StatusUnauthorized {
 		out.Headers["WWW-Authenticate"] = textHeader("How to authenticate: Bearer.")
@@ -309,9 +280,6 @@ var rates = map[string]string{
 	"RateLimit-Remaining": "Requests that are left of them.",
 	"RateLimit-Reset":     "Seconds until all of them are there again.",
 }
-
-// hinted are the operations whose answers have a list of findings.
-var hinted = []string{"listFindings", "listFindingChanges", "listSecrets", "searchIssues", "listVulns"}
 
 // sharedHeaders are those that stand among the components.
 func sharedHeaders() map[string]*huma.Param {
@@ -328,19 +296,14 @@ func sharedHeaders() map[string]*huma.Param {
 	return out
 }
 
-// tellRates describes them, by what stands among the components.
-func tellRates(answer *huma.Response) {
-	for name := range rates {
-		tellHeader(answer, name)
-	}
-}
-
-// tellHeader describes a header by what stands among the components.
-func tellHeader(answer *huma.Response, name string) {
+// refer describes headers by what stands among the components.
+func refer(answer *huma.Response, names ...string) {
 	if answer.Headers == nil {
 		answer.Headers = map[string]*huma.Param{}
 	}
-	answer.Headers[name] = &huma.Param{Ref: "#/components/headers/" + name}
+	for _, name := range names {
+		answer.Headers[name] = &huma.Param{Ref: "#/components/headers/" + name}
+	}
 }
 
 func textHeader(text string) *huma.Param {
@@ -353,17 +316,6 @@ func (s *spec) resolve(schema *huma.Schema) *huma.Schema {
 		schema = s.api.OpenAPI().Components.Schemas.SchemaFromRef(schema.Ref)
 	}
 	return schema
-}
-
-// params lists the query parameters of an operation.
-func (s *spec) params(op *huma.Operation) map[string]param {
-	out := map[string]param{}
-	for _, p := range op.Parameters {
-		if p.In == "query" {
-			out[p.Name] = param{list: p.Schema.Type == huma.TypeArray}
-		}
-	}
-	return out
 }
 
 // spellings lists the members of an object by folded name.
