@@ -44,9 +44,7 @@ func newSpec() *spec {
 	s := &spec{operations: map[string]*operation{}, members: map[*huma.Schema]map[string]string{}}
 	s.api = huma.NewAPI(specConfig(), adapter{s.operations})
 	registry := s.api.OpenAPI().Components.Schemas
-	for _, form := range ownForms {
-		registry.RegisterTypeAlias(form.of, form.as)
-	}
+	register(registry)
 	for status := range errorWords {
 		s.api.OpenAPI().Components.Responses[responseName(status)] = s.failure(status)
 	}
@@ -90,6 +88,7 @@ func (s *spec) finish(o *operation) {
 				p.Extensions = map[string]any{"allowEmptyValue": true}
 			}
 		}
+		nameWords(p.Schema)
 		markByWords(p.Description, extensionWords, &p.Extensions)
 		markByWords(p.Description, severalWords, &p.Schema.Extensions)
 	}
@@ -124,11 +123,12 @@ var answerHeaders = map[string][]string{
 	api.ViewProblemHeader:   {"listFindings", "countFindings", "exportFindings"},
 }
 
-// finishSchema marks extensions, and adds null to the words of members that may be null:
+// finishSchema names enumerations, marks extensions, and adds null to the words of members that may be null:
 // in JSON Schema a type that admits it does not make an enumeration do so.
 func (s *spec) finishSchema(object *huma.Schema) {
 	s.members[object] = spellings(object)
 	for _, member := range object.Properties {
+		nameWords(member)
 		markByWords(member.Description, extensionWords, &member.Extensions)
 		if member.Nullable && len(member.Enum) > 0 {
 			member.Enum = append(member.Enum, nil)
