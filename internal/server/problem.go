@@ -145,9 +145,17 @@ func shown(v any) any {
 	return nil
 }
 
-// init has huma report its faults as this server's problems. The library offers
-// only a variable for it, and no other package imports it.
+// init has huma report its faults as this server's problems, and bounds without an
+// exponent. The library offers only variables for it, and no other package imports it.
 func init() {
+	huma.ErrorFormatter = func(format string, args ...any) string {
+		for i, arg := range args {
+			if n, ok := arg.(float64); ok {
+				args[i] = strconv.FormatFloat(n, 'f', -1, 64)
+			}
+		}
+		return fmt.Sprintf(format, args...)
+	}
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, detail string, faults ...error) huma.StatusError {
 		c := callOf(ctx.Context())
 		p := humaProblem(ctx.Operation(), status, detail, faults, c.nulls)

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -148,7 +147,7 @@ func fieldError(op *huma.Operation, d *huma.ErrorDetail) redoubt.FieldError {
 	if strings.HasPrefix(d.Message, "json: ") {
 		return redoubt.FieldError{Location: d.Location, Message: "holds a number out of range, or a value of another type than its member has"}
 	}
-	out := redoubt.FieldError{Location: d.Location, Message: plainNumber(d.Message), Value: d.Value}
+	out := redoubt.FieldError{Location: d.Location, Message: d.Message, Value: d.Value}
 	if d.Message != validation.MsgExpectedMatchExactlyOneSchema {
 		return out
 	}
@@ -160,19 +159,6 @@ func fieldError(op *huma.Operation, d *huma.ErrorDetail) redoubt.FieldError {
 		out.Message = "expected " + strings.Join(forms, "; or ")
 	}
 	return out
-}
-
-// plainNumber writes the bound of a message without an exponent.
-func plainNumber(message string) string {
-	words := strings.Fields(message)
-	if len(words) == 0 || !strings.HasPrefix(message, "expected number") {
-		return message
-	}
-	last := &words[len(words)-1]
-	if n, err := strconv.ParseFloat(*last, 64); err == nil {
-		*last = strconv.FormatFloat(n, 'f', -1, 64)
-	}
-	return strings.Join(words, " ")
 }
 
 // formOf describes a simple schema.
@@ -188,8 +174,6 @@ func formOf(s *huma.Schema) string {
 		return strings.Join(values, ", ")
 	case s.Pattern == numberPattern:
 		return "its digits as a string, up to 4294967295"
-	case s.Pattern != "":
-		return "a string that matches " + s.Pattern
 	}
 	return s.Type
 }
@@ -197,15 +181,14 @@ func formOf(s *huma.Schema) string {
 // walk finds the schema of a location such as body.packageFilters[2].name.
 func walk(op *huma.Operation, location string) *huma.Schema {
 	parts := strings.FieldsFunc(location, func(r rune) bool { return strings.ContainsRune(".[]", r) })
-	s := theSpec().operations[op.OperationID].body
-	if len(parts) == 0 || parts[0] != "body" {
+	if parts[0] != "body" {
 		return nil
 	}
+	s := theSpec().operations[op.OperationID].body
 	for _, part := range parts[1:] {
-		if s == nil {
-			return nil
+		if s != nil {
+			s = theSpec().resolve(cmp.Or(s.Properties[part], s.Items))
 		}
-		s = theSpec().resolve(cmp.Or(s.Properties[part], s.Items))
 	}
 	return s
 }
