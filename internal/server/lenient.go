@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,16 +29,13 @@ var (
 	pagedBodies   = []string{"listDependencies", "listDependencyRepositories", "listLockfiles", "searchScans", "listVulns"}
 )
 
-// unheld are words of filters that the hosted service has and nothing here is. A
-// filter of such words alone selects nothing.
-var unheld = []struct {
-	operation, member string
-	words             []string
-}{
-	{"listFindings", "status", []string{"provisionally_ignored", "removed"}},
-	{"listFindings", "triage_reasons", []string{"duplicate"}},
-	{"listSecrets", "status", []string{"FINDING_STATUS_REMOVED", "FINDING_STATUS_UNKNOWN"}},
-	{"searchScans", "statuses", []string{"SCAN_STATUS_PENDING", "SCAN_STATUS_CANCELLED"}},
+// unheld are words of filters that the hosted service has and nothing here is, by
+// operation and member. A filter of such words alone selects nothing.
+var unheld = map[[2]string][]string{
+	{"listFindings", "status"}:         {"provisionally_ignored", "removed"},
+	{"listFindings", "triage_reasons"}: {"duplicate"},
+	{"listSecrets", "status"}:          {"FINDING_STATUS_REMOVED", "FINDING_STATUS_UNKNOWN"},
+	{"searchScans", "statuses"}:        {"SCAN_STATUS_PENDING", "SCAN_STATUS_CANCELLED"},
 }
 
 // unkept are members of dependencyFilter that are about what is not kept here, and
@@ -69,41 +67,25 @@ func (c *call) lenient(op *operation) func(url.Values) {
 			}
 		}
 		for _, p := range op.described.Parameters {
-			if p.In == "query" && slices.Contains(sizes, p.Name) && len(query[p.Name]) > 0 {
-				query[p.Name] = clampedTexts(query[p.Name], p.Schema)
+			values := query[p.Name]
+			if p.In != "query" || len(values) == 0 {
+				continue
 			}
-		}
-		for _, p := range op.described.Parameters {
-			if p.In == "query" {
-				foldWords(p.Name, query[p.Name], wordsFor(op.described.OperationID, p))
+			if slices.Contains(sizes, p.Name) {
+				for i, text := range values {
+					values[i] = clamped(text, p.Schema)
+				}
+				values = slices.DeleteFunc(values, func(text string) bool { return text == "" })
 			}
-		}
-		for _, u := range unheld {
-			if u.operation == op.described.OperationID && len(query[u.member]) > 0 {
-				query[u.member] = c.held(query[u.member], u.words)
+			absent := unheld[[2]string{op.described.OperationID, p.Name}]
+			enumeration := theSpec().resolve(cmp.Or(p.Schema.Items, p.Schema)).Enum
+			foldWords(p.Name, values, append(wordsOf(enumeration), absent...))
+			if absent != nil && len(values) > 0 {
+				values = c.held(values, absent)
 			}
+			query[p.Name] = values
 		}
 	}
-}
-
-// wordsFor returns the words that a parameter takes in the hosted dialect.
-func wordsFor(operation string, p *huma.Param) []string {
-	schema := theSpec().resolve(p.Schema)
-	if schema.Items != nil {
-		schema = theSpec().resolve(schema.Items)
-	}
-	var words []string
-	for _, word := range schema.Enum {
-		if text, ok := word.(string); ok {
-			words = append(words, text)
-		}
-	}
-	for _, u := range unheld {
-		if u.operation == operation && u.member == p.Name {
-			words = append(words, u.words...)
-		}
-	}
-	return words
 }
 
 // foldWords replaces values of a parameter that are one of the words but for case and blanks.
@@ -126,16 +108,6 @@ func (c *call) held(sent, unheld []string) []string {
 	left := slices.DeleteFunc(slices.Clone(sent), func(word string) bool { return slices.Contains(unheld, word) })
 	c.hostedQuery.nothing = c.hostedQuery.nothing || len(left) == 0
 	return left
-}
-
-func clampedTexts(sent []string, schema *huma.Schema) []string {
-	var out []string
-	for _, text := range sent {
-		if text = clamped(text, schema); text != "" {
-			out = append(out, text)
-		}
-	}
-	return out
 }
 
 // clamped is a number as text within the bounds of its schema; empty, which is the
@@ -178,15 +150,15 @@ func (c *call) lenientBody(op *operation, body any) {
 			delete(members, name)
 		}
 	}
-	for _, u := range unheld {
-		words := wordsOf(members[u.member])
-		if u.operation != op.described.OperationID || len(words) == 0 {
+	for name, value := range members {
+		absent, words := unheld[[2]string{op.described.OperationID, name}], wordsOf(value)
+		if absent == nil || len(words) == 0 {
 			continue
 		}
-		if left := c.held(words, u.words); len(left) == 0 {
-			delete(members, u.member)
+		if left := c.held(words, absent); len(left) > 0 {
+			members[name] = left
 		} else {
-			members[u.member] = left
+			delete(members, name)
 		}
 	}
 	if filter, sent := members["dependencyFilter"].(map[string]any); sent && op.body.Properties["dependencyFilter"] != nil {

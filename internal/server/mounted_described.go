@@ -1,10 +1,8 @@
 package server
 
 import (
-	"maps"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -25,7 +23,7 @@ func (s *spec) describeMounted() {
 			http.StatusInternalServerError, http.StatusServiceUnavailable),
 	}
 	identity.Responses["200"].Content["text/plain"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
-	refer(identity.Responses["200"], slices.Collect(maps.Keys(rates))...)
+	refer(identity.Responses["200"], rates...)
 	s.api.OpenAPI().AddOperation(identity)
 
 	s.api.OpenAPI().AddOperation(&huma.Operation{

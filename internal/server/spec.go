@@ -1,7 +1,6 @@
 package server
 
 import (
-	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -45,6 +44,9 @@ func newSpec() *spec {
 	s.api = huma.NewAPI(specConfig(), adapter{s.operations})
 	registry := s.api.OpenAPI().Components.Schemas
 	register(registry)
+	for header, text := range headerWords {
+		s.api.OpenAPI().Components.Headers[header] = textHeader(text)
+	}
 	for status := range errorWords {
 		s.api.OpenAPI().Components.Responses[responseName(status)] = s.failure(status)
 	}
@@ -105,7 +107,7 @@ func (s *spec) finish(o *operation) {
 		}
 		refer(answer, api.DialectHeader)
 		if len(op.Security) > 0 {
-			refer(answer, slices.Collect(maps.Keys(rates))...)
+			refer(answer, rates...)
 		}
 		for header, operations := range answerHeaders {
 			if slices.Contains(operations, op.OperationID) && (status == "200" || header == api.ChangesCursorHeader) {
@@ -156,7 +158,7 @@ func specConfig() huma.Config {
 			Components: &huma.Components{
 				Schemas:   huma.NewMapRegistry(schemaPrefix, schemaName),
 				Responses: map[string]*huma.Response{},
-				Headers:   sharedHeaders(),
+				Headers:   map[string]*huma.Param{},
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"token": {Type: "http", Scheme: "bearer", Description: "An API token of one deployment: Authorization: Bearer TOKEN."},
 				},
@@ -265,7 +267,7 @@ func (s *spec) failure(status int) *huma.Response {
 		out.Headers["Retry-After"] = textHeader("Seconds to wait.")
 	}
 	if status == http.StatusTooManyRequests {
-		refer(out, slices.Collect(maps.Keys(rates))...)
+		refer(out, rates...)
 	}
 	if status == http.StatusUnauthorized {
 		out.Headers["WWW-Authenticate"] = textHeader("How to authenticate: Bearer.")
@@ -275,25 +277,18 @@ func (s *spec) failure(status int) *huma.Response {
 
 // rates are the headers that tell a token how much it may ask for; every answer
 // to one has them, unless the server sets no limit.
-var rates = map[string]string{
-	"RateLimit-Limit":     "Requests that the token may make at once.",
-	"RateLimit-Remaining": "Requests that are left of them.",
-	"RateLimit-Reset":     "Seconds until all of them are there again.",
-}
+var rates = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
 
-// sharedHeaders are those that stand among the components.
-func sharedHeaders() map[string]*huma.Param {
-	out := map[string]*huma.Param{
-		api.DialectHeader:       textHeader("The dialect of the answer: contract or hosted."),
-		api.FindingsHeader:      textHeader(`How many findings are in the answer, and where: count=100, at="sastFindings.findings".`),
-		api.LicensePolicyHeader: textHeader("none where the hosted dialect filters by a license policy: there is none, so it blocks no dependency."),
-		api.ChangesCursorHeader: textHeader("The cursor of findings/changes with which that tells all that changed since this answer was made (an extension). A token that is bound to projects gets none."),
-		api.ViewProblemHeader:   textHeader("What the saved view that the request names asks for and is not there any more, in quotes: \"there is no project acme/old any more\". That part of it selects nothing."),
-	}
-	for name, text := range rates {
-		out[name] = textHeader(text)
-	}
-	return out
+// headerWords describe the headers that stand among the components.
+var headerWords = map[string]string{
+	api.DialectHeader:       "The dialect of the answer: contract or hosted.",
+	api.FindingsHeader:      `How many findings are in the answer, and where: count=100, at="sastFindings.findings".`,
+	api.LicensePolicyHeader: "none where the hosted dialect filters by a license policy: there is none, so it blocks no dependency.",
+	api.ChangesCursorHeader: "The cursor of findings/changes with which that tells all that changed since this answer was made (an extension). A token that is bound to projects gets none.",
+	api.ViewProblemHeader:   "What the saved view that the request names asks for and is not there any more, in quotes: \"there is no project acme/old any more\". That part of it selects nothing.",
+	"RateLimit-Limit":       "Requests that the token may make at once.",
+	"RateLimit-Remaining":   "Requests that are left of them.",
+	"RateLimit-Reset":       "Seconds until all of them are there again.",
 }
 
 // refer describes headers by what stands among the components.
