@@ -148,7 +148,7 @@ func shown(v any) any {
 // init has huma report its faults as this server's problems, and bounds without an
 // exponent. The library offers only variables for it, and no other package imports it.
 func init() {
-	huma.ErrorFormatter = func(format string, args ...any) string {
+	huma.ErrorFormatter = func(format string, args ...any) string { //nolint:reassign // as above
 		for i, arg := range args {
 			if n, ok := arg.(float64); ok {
 				args[i] = strconv.FormatFloat(n, 'f', -1, 64)
