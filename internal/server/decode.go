@@ -124,7 +124,8 @@ func readBody(src []byte, schema *huma.Schema) (tree any, nulls []redoubt.FieldE
 }
 
 // bodyReader reads a document whose syntax was checked. Values of members that the body
-// does not have are read without a schema.
+// does not have are read without a schema and without a location, which would grow with
+// their depth.
 type bodyReader struct {
 	*json.Decoder
 	nulls []redoubt.FieldError
@@ -168,7 +169,11 @@ func (r *bodyReader) object(schema *huma.Schema, at string) (any, error) {
 		if _, twice := out[name]; twice {
 			return nil, redoubt.Invalid("body."+name, "given more than once")
 		}
-		if out[name], err = r.value(member, at+"."+name); err != nil {
+		below := ""
+		if member != nil {
+			below = at + "." + name
+		}
+		if out[name], err = r.value(member, below); err != nil {
 			return nil, err
 		}
 	}
@@ -184,7 +189,11 @@ func (r *bodyReader) list(forms []*huma.Schema, at string) (any, error) {
 	}
 	out := []any{}
 	for r.More() {
-		item, err := r.value(items, at+"["+strconv.Itoa(len(out))+"]")
+		below := ""
+		if items != nil {
+			below = at + "[" + strconv.Itoa(len(out)) + "]"
+		}
+		item, err := r.value(items, below)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -139,6 +140,21 @@ func TestBodySpellings(t *testing.T) {
 		if got, err := rewritten([]byte(bad), "listDependencies"); !errors.As(err, &invalid) {
 			t.Errorf("%s became %s, %v", bad, got, err)
 		}
+	}
+}
+
+// TestDeepBodiesCostLittle: what the reader holds grows with the body, not with its depth.
+func TestDeepBodiesCostLittle(t *testing.T) {
+	name := strings.Repeat("n", 190)
+	body := strings.Repeat(`{"`+name+`":`, 9000) + "1" + strings.Repeat("}", 9000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := rewritten([]byte(body), "triageFindings"); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 100<<20 {
+		t.Errorf("a body of %d bytes takes %d", len(body), used)
 	}
 }
 
