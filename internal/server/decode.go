@@ -150,8 +150,10 @@ func (r *bodyReader) value(schema *huma.Schema, at string) (any, error) {
 	case json.Number:
 		return wholeNumber(token), nil
 	case nil:
-		if schema != nil && !slices.ContainsFunc(forms, func(s *huma.Schema) bool { return s.Nullable }) && len(r.nulls) <= maxFaults {
-			r.nulls = append(r.nulls, redoubt.FieldError{Location: at, Message: "may not be null; leave out what is not to be said"})
+		nullable := slices.ContainsFunc(forms, func(s *huma.Schema) bool { return s.Nullable })
+		if schema != nil && !nullable && len(r.nulls) <= maxFaults {
+			message := "may not be null; leave out what is not to be said"
+			r.nulls = append(r.nulls, redoubt.FieldError{Location: at, Message: message})
 		}
 	}
 	return token, nil
@@ -273,7 +275,8 @@ func canonicalQuery(raw string, known map[string]bool, strict bool, lenient func
 		name := indexed.ReplaceAllString(key, "")
 		list, ok := known[name]
 		if !ok && strict {
-			faults.Fields = append(faults.Fields, redoubt.FieldError{Location: "query." + key, Message: "is no parameter of this operation"})
+			fault := redoubt.FieldError{Location: "query." + key, Message: "is no parameter of this operation"}
+			faults.Fields = append(faults.Fields, fault)
 			continue
 		}
 		if !ok && lenient != nil {

@@ -119,7 +119,8 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 
 // canonical brings query and body into the one spelling that is decoded.
 func (e *endpoint) canonical(c *call) error {
-	query, err := canonicalQuery(c.r.URL.RawQuery, e.op.params, slices.Contains(strictQueries, e.route.ID), c.lenient(e.op))
+	strict := slices.Contains(strictQueries, e.route.ID)
+	query, err := canonicalQuery(c.r.URL.RawQuery, e.op.params, strict, c.lenient(e.op))
 	if err != nil {
 		return err
 	}

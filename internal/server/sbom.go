@@ -44,7 +44,8 @@ func (in *sbomInput) Resolve(ctx huma.Context) []error {
 	b, r := &in.Body, &in.request
 	r.Format, r.Version = formatOf(b.FormatVersion, &bad)
 	r.XML = b.SBOMOutputFormat == "SBOM_OUTPUT_FORMAT_CYCLONEDX"
-	r.ComponentType = strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(cmp.Or(b.MetadataComponentType, "APPLICATION"), componentPrefix), "_", "-"))
+	component := strings.TrimPrefix(cmp.Or(b.MetadataComponentType, "APPLICATION"), componentPrefix)
+	r.ComponentType = strings.ToLower(strings.ReplaceAll(component, "_", "-"))
 	r.Ref = refFilter(b.Ref)
 	r.Visible = callOf(ctx.Context()).caller.Globs()
 	if b.RepositoryID != "" {

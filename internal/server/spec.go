@@ -96,7 +96,8 @@ func (s *spec) finish(o *operation) {
 	}
 	if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
 		body := op.RequestBody.Content["application/json"]
-		op.RequestBody.Content = map[string]*huma.MediaType{"application/json": body} // without the one that the library adds for raw bytes
+		// Without the media type that the library adds for raw bytes.
+		op.RequestBody.Content = map[string]*huma.MediaType{"application/json": body}
 		o.body = s.resolve(body.Schema)
 		op.RequestBody.Required = len(o.body.Required) > 0 // no body is the empty object (semantics §2)
 	}
