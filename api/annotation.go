@@ -61,7 +61,7 @@ type ExternalTicket struct {
 	ExternalSlug   string   `json:"externalSlug" maxLength:"200" doc:"The ticket's own name." example:"SEC-123"`
 	ID             int64    `json:"id" required:"false" doc:"Id of the ticket here." example:"7"`
 	LinkedIssueIDs []int64  `json:"linkedIssueIds,omitzero" required:"false" maxItems:"3000" doc:"Findings that the ticket is about." example:"[1234]"`
-	URL            string   `json:"url" maxLength:"2048" doc:"Address of the ticket." example:"https://tracker.example.com/browse/SEC-123"`
+	URL            string   `json:"url" maxLength:"2048" doc:"Address of the ticket: an absolute http or https URL without a user or password." example:"https://tracker.example.com/browse/SEC-123"`
 }
 
 // ReviewComment links a finding to a comment on a change request.
@@ -73,7 +73,7 @@ type ReviewComment struct {
 // ClickToFixPR is a change request that was opened to fix a finding.
 type ClickToFixPR struct {
 	CreatedAt Time   `json:"created_at" doc:"When it was opened."`
-	URL       string `json:"url" maxLength:"2048" doc:"Its address."`
+	URL       string `json:"url" maxLength:"2048" doc:"Its address: an absolute http or https URL."`
 	State     string `json:"state" required:"false" enum:"open,merged" default:"open" doc:"Whether it is merged (an extension)." example:"open"`
 }
 

@@ -63,7 +63,7 @@ type CreateProjectRequest struct {
 	Name           string       `json:"name" minLength:"3" maxLength:"512" doc:"Name of two segments or more." example:"acme/payments"`
 	URL            string       `json:"url,omitempty" maxLength:"2048" doc:"Address of the repository: an absolute http or https URL without a user or password." example:"https://github.com/acme/payments"`
 	Tags           List[string] `json:"tags,omitempty" doc:"Tags, at most 10 of 64 characters."`
-	PrimaryBranch  string       `json:"primary_branch,omitempty" maxLength:"512" doc:"Primary branch; follows the default branch when absent." example:"refs/heads/main"`
+	PrimaryBranch  string       `json:"primary_branch,omitempty" maxLength:"512" doc:"Primary branch, without spaces; follows the default branch when absent." example:"refs/heads/main"`
 	Visibility     string       `json:"visibility,omitempty" enum:"public,private,unknown" doc:"Who can see the repository at its host."`
 }
 

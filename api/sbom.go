@@ -24,7 +24,7 @@ type FormatVersion struct {
 // Supplier is who gives software out.
 type Supplier struct {
 	Name    string           `json:"name,omitempty" maxLength:"500" doc:"Name." example:"Acme"`
-	URL     string           `json:"url,omitempty" maxLength:"2048" doc:"Web site." example:"https://acme.example.com"`
+	URL     string           `json:"url,omitempty" maxLength:"2048" doc:"Web site: an absolute http or https URL." example:"https://acme.example.com"`
 	Contact *SupplierContact `json:"contact,omitempty" doc:"Whom to ask."`
 }
 

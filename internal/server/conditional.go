@@ -57,7 +57,7 @@ func listed[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) han
 				if c.known([]any{c.tx.Version(), c.tx.LastCommit()}) {
 					return nil
 				}
-				body, err := checked(fn)(c, ctx, in)
+				body, err := fn(c, ctx, in)
 				out.Status, out.Body = http.StatusOK, body
 				return err
 			})

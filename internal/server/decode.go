@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
@@ -101,130 +104,149 @@ var errCutOff = errors.New("the connection broke, or was too slow")
 // fold makes one of all spellings of a member: repositoryId, repository_id.
 func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// canonicalJSON checks a document and writes its members under the names that
-// the structs have; names maps folded to canonical ones. It refuses what would
-// be guessed at or break later: a member given twice in one object, whichever
-// way it is spelt, and NUL characters, which no database text holds. Whole numbers
-// are written as integers.
-func canonicalJSON(src []byte, names map[string]string) ([]byte, error) {
-	if err := json.Unmarshal(src, new(json.RawMessage)); err != nil {
+// readBody reads JSON into a tree of maps, with the members of objects under the names
+// that the schema has and whole numbers as integers. It refuses what the library accepts
+// in silence: a member given twice in one object, in whichever spelling, and NUL
+// characters, which no database text holds. It returns each null that the schema does not
+// admit (semantics §2), which the library overlooks: a filter that is null would select
+// everything.
+func readBody(src []byte, schema *huma.Schema) (tree any, nulls []redoubt.FieldError, err error) {
+	if err := json.Unmarshal(src, new(json.RawMessage)); err != nil { // it bounds the depth, too
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return nil, redoubt.Invalid("body", "malformed JSON at byte %d: %v", syntax.Offset, err)
+			return nil, nil, redoubt.Invalid("body", "malformed JSON at byte %d: %v", syntax.Offset, err)
 		}
-		return nil, redoubt.Invalid("body", "malformed JSON: %v", err)
+		return nil, nil, redoubt.Invalid("body", "malformed JSON: %v", err)
 	}
-	s := jsonScanner{src: src, names: names, out: make([]byte, 0, len(src)+16)}
-	return s.out, s.run()
+	r := bodyReader{Decoder: json.NewDecoder(bytes.NewReader(src))}
+	r.UseNumber()
+	tree, err = r.value(schema, "body")
+	return tree, r.nulls, err
 }
 
-// jsonScanner walks a valid document once.
-type jsonScanner struct {
-	src   []byte
-	names map[string]string
-	out   []byte
-	open  []*object // one for each brace and bracket; nil for brackets
+// bodyReader reads a document whose syntax was checked. Values of members that the body
+// does not have are read without a schema and without a location, which would grow with
+// their depth.
+type bodyReader struct {
+	*json.Decoder
+	nulls []redoubt.FieldError
 }
 
-// object is where the scanner is in an object.
-type object struct {
-	atName bool
-	seen   map[string]bool
-}
-
-func (s *jsonScanner) run() error {
-	for i := 0; i < len(s.src); {
-		switch b := s.src[i]; b {
-		case '"':
-			end, err := s.text(i)
-			if err != nil {
-				return err
-			}
-			i = end
-			continue
-		case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-			n := bytes.IndexFunc(s.src[i:], func(r rune) bool { return !strings.ContainsRune("+-.0123456789Ee", r) })
-			if n < 0 {
-				n = len(s.src) - i
-			}
-			s.out = append(s.out, wholeNumber(s.src[i:i+n])...)
-			i += n
-			continue
-		case '{':
-			s.open = append(s.open, &object{atName: true, seen: map[string]bool{}})
-		case '[':
-			s.open = append(s.open, nil)
-		case '}', ']':
-			s.open = s.open[:len(s.open)-1]
-		case ',':
-			if o := s.open[len(s.open)-1]; o != nil {
-				o.atName = true
-			}
+func (r *bodyReader) value(schema *huma.Schema, at string) (any, error) {
+	token, err := r.Token()
+	if err != nil {
+		return nil, err
+	}
+	forms := formsOf(schema)
+	switch token := token.(type) {
+	case json.Delim:
+		if token == '{' {
+			return r.object(theSpec().resolve(schema), at)
 		}
-		s.out = append(s.out, s.src[i])
-		i++
-	}
-	return nil
-}
-
-// wholeNumber writes a whole number as integers are written, which 5.0 and 5e2 are too
-// (JSON Schema, 6.1.1), and leaves all other numbers as they are.
-func wholeNumber(literal []byte) []byte {
-	if bytes.ContainsAny(literal, "Ee") {
-		const exact = 1 << 53
-		if f, err := strconv.ParseFloat(string(literal), 64); err == nil && f == math.Trunc(f) && math.Abs(f) < exact {
-			return strconv.AppendInt(nil, int64(f), 10)
+		return r.list(forms, at)
+	case string:
+		if strings.ContainsRune(token, 0) {
+			return nil, redoubt.Invalid("body", "a text holds a NUL character, before byte %d", r.InputOffset())
 		}
-		return literal
-	}
-	if whole, fraction, found := bytes.Cut(literal, []byte(".")); found && len(bytes.Trim(fraction, "0")) == 0 {
-		return whole
-	}
-	return literal
-}
-
-// text copies the string that starts at i, under its canonical name if it is
-// one of a member, and returns where it ends.
-func (s *jsonScanner) text(i int) (end int, err error) {
-	end = i + 1
-	for ; s.src[end] != '"'; end++ {
-		if s.src[end] == '\\' {
-			if bytes.HasPrefix(s.src[end:], []byte(`\u0000`)) {
-				return 0, redoubt.Invalid("body", "a text holds a NUL character, at byte %d", end)
-			}
-			end++
+	case json.Number:
+		return wholeNumber(token), nil
+	case nil:
+		nullable := slices.ContainsFunc(forms, func(s *huma.Schema) bool { return s.Nullable })
+		if schema != nil && !nullable && len(r.nulls) <= maxFaults {
+			message := "may not be null; leave out what is not to be said"
+			r.nulls = append(r.nulls, redoubt.FieldError{Location: at, Message: message})
 		}
 	}
-	end++
-	raw := s.src[i:end]
-	if len(s.open) == 0 || s.open[len(s.open)-1] == nil || !s.open[len(s.open)-1].atName {
-		s.out = append(s.out, raw...)
-		return end, nil
-	}
-	o := s.open[len(s.open)-1]
-	o.atName = false
-	var name string
-	if err := json.Unmarshal(raw, &name); err != nil {
-		return 0, redoubt.Invalid("body", "malformed JSON at byte %d: %v", i, err)
-	}
-	if canonical, ok := s.names[fold(name)]; ok {
-		name, raw = canonical, []byte(`"`+canonical+`"`)
-	}
-	if o.seen[name] {
-		return 0, redoubt.Invalid("body."+name, "given more than once")
-	}
-	o.seen[name] = true
-	s.out = append(s.out, raw...)
-	return end, nil
+	return token, nil
 }
 
-// param is a query parameter of an operation.
-type param struct{ list bool }
+// object reads an object behind its brace.
+func (r *bodyReader) object(schema *huma.Schema, at string) (any, error) {
+	out := map[string]any{}
+	for r.More() {
+		key, err := r.value(nil, at)
+		if err != nil {
+			return nil, err
+		}
+		name, member := memberOf(schema, fmt.Sprint(key))
+		if _, twice := out[name]; twice {
+			return nil, redoubt.Invalid("body."+name, "given more than once")
+		}
+		below := ""
+		if member != nil {
+			below = at + "." + name
+		}
+		if out[name], err = r.value(member, below); err != nil {
+			return nil, err
+		}
+	}
+	_, err := r.Token()
+	return out, err
+}
+
+// list reads a list behind its bracket.
+func (r *bodyReader) list(forms []*huma.Schema, at string) (any, error) {
+	var items *huma.Schema
+	for _, form := range forms {
+		items = cmp.Or(items, form.Items)
+	}
+	out := []any{}
+	for r.More() {
+		below := ""
+		if items != nil {
+			below = at + "[" + strconv.Itoa(len(out)) + "]"
+		}
+		item, err := r.value(items, below)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, item)
+	}
+	_, err := r.Token()
+	return out, err
+}
+
+// memberOf returns the name and the schema of a member in any spelling. An unknown member
+// keeps its name.
+func memberOf(object *huma.Schema, name string) (string, *huma.Schema) {
+	if object == nil {
+		return name, nil
+	}
+	if canonical, ok := theSpec().members[object][fold(name)]; ok {
+		name = canonical
+	}
+	return name, object.Properties[name]
+}
+
+// wholeNumber returns a whole number as an integer, which 5.0 and 5e2 are too (JSON Schema,
+// 6.1.1), and any other number as it was written.
+func wholeNumber(n json.Number) any {
+	if whole, fraction, found := strings.Cut(n.String(), "."); found && strings.Trim(fraction, "0") == "" {
+		return json.Number(whole)
+	}
+	const exact = 1 << 53
+	if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < exact {
+		return int64(f)
+	}
+	return n
+}
+
+// formsOf are the forms of which a value may have one; none without a schema.
+func formsOf(schema *huma.Schema) []*huma.Schema {
+	schema = theSpec().resolve(schema)
+	switch {
+	case schema == nil:
+		return nil
+	case len(schema.OneOf) == 0:
+		return []*huma.Schema{schema}
+	}
+	return schema.OneOf
+}
 
 var indexed = regexp.MustCompile(`\[\d*\]$`)
 
 // respelt is the name of the parameter that is meant by one in another spelling,
 // as pageSize; empty for none.
-func respelt(name string, known map[string]param) string {
+func respelt(name string, known map[string]bool) string {
 	for other := range known {
 		if fold(other) == fold(name) {
 			return other
@@ -238,29 +260,11 @@ func respelt(name string, known map[string]param) string {
 // understood would widen what is counted, exported or followed.
 var strictQueries = []string{"countFindings", "exportFindings", "listFindingChanges", "search"}
 
-// refuseUnknown reports the parameters that an operation does not know.
-func refuseUnknown(raw string, known map[string]param) error {
-	sent, err := url.ParseQuery(raw)
-	if err != nil {
-		return redoubt.Invalid("query", "malformed: %v", err)
-	}
-	var faults redoubt.InvalidError
-	for _, key := range slices.Sorted(maps.Keys(sent)) {
-		if _, ok := known[indexed.ReplaceAllString(key, "")]; !ok {
-			faults.Fields = append(faults.Fields, redoubt.FieldError{Location: "query." + key, Message: "is no parameter of this operation"})
-		}
-	}
-	if len(faults.Fields) > 0 {
-		return &faults
-	}
-	return nil
-}
-
 // canonicalQuery writes the parameters that an operation knows in one spelling:
 // lists repeated, whether they came so, joined by commas, or as name[] or
-// name[0] (semantics §2). Others are left out: they are ignored. What a
-// dialect is lenient with is settled before the rest is looked at.
-func canonicalQuery(raw string, known map[string]param, lenient func(url.Values)) (string, error) {
+// name[0] (semantics §2). Others are refused by strict operations and ignored by the
+// rest. What a dialect is lenient with is settled before the rest is looked at.
+func canonicalQuery(raw string, known map[string]bool, strict bool, lenient func(url.Values)) (string, error) {
 	sent, err := url.ParseQuery(raw)
 	if err != nil {
 		return "", redoubt.Invalid("query", "malformed: %v", err)
@@ -269,10 +273,15 @@ func canonicalQuery(raw string, known map[string]param, lenient func(url.Values)
 	out := url.Values{}
 	for _, key := range slices.Sorted(maps.Keys(sent)) {
 		name := indexed.ReplaceAllString(key, "")
-		p, ok := known[name]
+		list, ok := known[name]
+		if !ok && strict {
+			fault := redoubt.FieldError{Location: "query." + key, Message: "is no parameter of this operation"}
+			faults.Fields = append(faults.Fields, fault)
+			continue
+		}
 		if !ok && lenient != nil {
 			name = respelt(name, known)
-			p, ok = known[name]
+			list, ok = known[name]
 		}
 		if !ok {
 			continue
@@ -282,7 +291,7 @@ func canonicalQuery(raw string, known map[string]param, lenient func(url.Values)
 				faults.Fields = append(faults.Fields, redoubt.FieldError{Location: "query." + name, Message: "must be UTF-8 without NUL characters"})
 				continue
 			}
-			if !p.list {
+			if !list {
 				out.Add(name, value)
 				continue
 			}
@@ -297,7 +306,7 @@ func canonicalQuery(raw string, known map[string]param, lenient func(url.Values)
 		lenient(out)
 	}
 	for _, name := range slices.Sorted(maps.Keys(out)) {
-		if !known[name].list && len(slices.Compact(out[name])) > 1 {
+		if !known[name] && len(slices.Compact(out[name])) > 1 {
 			faults.Fields = append(faults.Fields, redoubt.FieldError{Location: "query." + name, Message: "given more than once"})
 		}
 	}

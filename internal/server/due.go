@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -47,15 +45,7 @@ func (c *call) getDueDays(ctx context.Context, _ *none) (*api.DueDaysResponse, e
 	return &api.DueDaysResponse{Policy: policyOf(p), DueDays: dueDaysOf(p.Due)}, nil
 }
 
-// dueDaysInput are the days that a policy is to have.
-type dueDaysInput struct {
-	Body api.SetDueDaysRequest
-}
-
-// Resolve checks what the body repeats of the path.
-func (in *dueDaysInput) Resolve(ctx huma.Context) []error { return copies(ctx, &in.Body) }
-
-func (c *call) setDueDays(ctx context.Context, in *dueDaysInput) (*api.DueDaysResponse, error) {
+func (c *call) setDueDays(ctx context.Context, in *request[api.SetDueDaysRequest]) (*api.DueDaysResponse, error) {
 	p, err := c.conditional(ctx)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -118,12 +119,8 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 
 // canonical brings query and body into the one spelling that is decoded.
 func (e *endpoint) canonical(c *call) error {
-	if slices.Contains(strictQueries, e.route.ID) {
-		if err := refuseUnknown(c.r.URL.RawQuery, e.op.params); err != nil {
-			return err
-		}
-	}
-	query, err := canonicalQuery(c.r.URL.RawQuery, e.op.params, c.lenient(e.op))
+	strict := slices.Contains(strictQueries, e.route.ID)
+	query, err := canonicalQuery(c.r.URL.RawQuery, e.op.params, strict, c.lenient(e.op))
 	if err != nil {
 		return err
 	}
@@ -136,18 +133,22 @@ func (e *endpoint) canonical(c *call) error {
 	u := *c.r.URL
 	u.RawQuery = query
 	c.r.URL = &u
-	if e.op.members == nil {
+	if e.op.body == nil {
 		return nil
 	}
 	body, err := readJSON(c.r, e.server.Limits.Body)
 	if err != nil {
 		return err
 	}
-	if body, err = canonicalJSON(body, e.op.members); err != nil {
+	tree, nulls, err := readBody(body, e.op.body)
+	if err != nil {
 		return err
 	}
-	body = c.lenientBody(e.op, body)
-	c.nulls = e.op.nulls(body)
+	c.nulls = nulls
+	c.lenientBody(e.op, tree)
+	if body, err = json.Marshal(tree); err != nil {
+		return err
+	}
 	c.idempotent.add(string(body))
 	c.r.Body = memory(body)
 	c.r.Header = c.r.Header.Clone()

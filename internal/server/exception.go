@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -117,9 +116,6 @@ func (c *call) firstChanged(ctx context.Context, effect exemption.Effect) ([]int
 	return out, nil
 }
 
-// dayLike begins as a day does, of the calendar or not.
-var dayLike = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
-
 // exceptionInput is a new exception.
 type exceptionInput struct {
 	Body      api.CreateExceptionRequest
@@ -128,7 +124,7 @@ type exceptionInput struct {
 
 // Resolve checks what the schema cannot.
 func (in *exceptionInput) Resolve(ctx huma.Context) []error {
-	var bad faults
+	bad := faults(copies(ctx, &in.Body))
 	b := &in.Body
 	in.exception = redoubt.Exception{Target: b.Target, Paths: b.Paths, Projects: b.Projects, Reason: b.Reason}
 	in.exception.TriageReason, _ = redoubt.ParseTriageReason(cmp.Or(b.TriageReason, redoubt.AcceptableRisk.String()))
@@ -137,18 +133,11 @@ func (in *exceptionInput) Resolve(ctx huma.Context) []error {
 		bad.add("body.until", nil, "say until when, or forever, and not both")
 	case b.Until != "":
 		var err error
-		if in.exception.Until, err = redoubt.ParseUntil(b.Until); err != nil && dayLike.MatchString(b.Until) { // else the schema says so
+		if in.exception.Until, err = redoubt.ParseUntil(b.Until); err != nil {
 			bad.add("body.until", b.Until, err.Error())
 		}
 	}
-	if invalid, ok := errors.AsType[*redoubt.InvalidError](in.exception.Check(callOf(ctx.Context()).server.Clock())); ok {
-		for _, f := range invalid.Fields {
-			empty := f.Location == "target" && b.Target == "" || f.Location == "reason" && b.Reason == "" || f.Location == "triage_reason"
-			if !empty { // the schema told of it
-				bad.add("body."+f.Location, f.Value, f.Message)
-			}
-		}
-	}
+	bad.addInvalid(inBody(in.exception.Check(callOf(ctx.Context()).server.Clock())))
 	return bad
 }
 

@@ -20,24 +20,24 @@ func (f *faults) add(location string, value any, message string) {
 	*f = append(*f, &huma.ErrorDetail{Location: location, Message: message, Value: value})
 }
 
-// addInvalid adds the faults that a room found, but for those known already.
-func (f *faults) addInvalid(err error, known func(location string) bool) {
-	var invalid *redoubt.InvalidError
-	if !errors.As(err, &invalid) {
-		return
-	}
-	for _, e := range invalid.Fields {
-		if !known(e.Location) {
+// addInvalid adds the faults of an *redoubt.InvalidError.
+func (f *faults) addInvalid(err error) {
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+		for _, e := range invalid.Fields {
 			f.add(e.Location, e.Value, e.Message)
 		}
 	}
 }
 
 // copies checks the members of a body that repeat a part of the path: they may
-// be absent, but not differ (semantics §1).
+// be absent, but not differ (semantics §1). It also returns what is null and may not be:
+// every body is checked here.
 func copies(ctx huma.Context, body any) []error {
 	c := callOf(ctx.Context())
 	var bad faults
+	for _, n := range c.nulls {
+		bad.add(n.Location, nil, n.Message)
+	}
 	v := reflect.ValueOf(body).Elem()
 	for i := range v.NumField() {
 		field := v.Field(i)

@@ -1,9 +1,10 @@
 package server
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -28,26 +29,23 @@ var (
 	pagedBodies   = []string{"listDependencies", "listDependencyRepositories", "listLockfiles", "searchScans", "listVulns"}
 )
 
-// unheld are words of filters that the hosted service has and nothing here is. A
-// filter of such words alone selects nothing.
-var unheld = []struct {
-	operation, member string
-	words             []string
-}{
-	{"listFindings", "status", []string{"provisionally_ignored", "removed"}},
-	{"listFindings", "triage_reasons", []string{"duplicate"}},
-	{"listSecrets", "status", []string{"FINDING_STATUS_REMOVED", "FINDING_STATUS_UNKNOWN"}},
-	{"searchScans", "statuses", []string{"SCAN_STATUS_PENDING", "SCAN_STATUS_CANCELLED"}},
+// unheld are words of filters that the hosted service has and nothing here is, by
+// operation and member. A filter of such words alone selects nothing.
+var unheld = map[[2]string][]string{
+	{"listFindings", "status"}:         {"provisionally_ignored", "removed"},
+	{"listFindings", "triage_reasons"}: {"duplicate"},
+	{"listSecrets", "status"}:          {"FINDING_STATUS_REMOVED", "FINDING_STATUS_UNKNOWN"},
+	{"searchScans", "statuses"}:        {"SCAN_STATUS_PENDING", "SCAN_STATUS_CANCELLED"},
 }
 
 // unkept are members of dependencyFilter that are about what is not kept here, and
 // whether a value selects nothing: no dependency is of an archived project alone, and
 // without a policy about licences all are allowed.
-var unkept = map[string]func(json.RawMessage) bool{
-	"includearchived": func(v json.RawMessage) bool { return string(v) == "true" },
-	"licensepolicysettings": func(v json.RawMessage) bool {
-		words, ok := wordsOf(v)
-		return ok && len(words) > 0 && !slices.Contains(words, "LICENSE_POLICY_SETTING_ALLOW")
+var unkept = map[string]func(any) bool{
+	"includearchived": func(v any) bool { return v == true },
+	"licensepolicysettings": func(v any) bool {
+		words := wordsOf(v)
+		return len(words) > 0 && !slices.Contains(words, "LICENSE_POLICY_SETTING_ALLOW")
 	},
 }
 
@@ -69,41 +67,25 @@ func (c *call) lenient(op *operation) func(url.Values) {
 			}
 		}
 		for _, p := range op.described.Parameters {
-			if p.In == "query" && slices.Contains(sizes, p.Name) && len(query[p.Name]) > 0 {
-				query[p.Name] = clampedTexts(query[p.Name], p.Schema)
+			values := query[p.Name]
+			if p.In != "query" || len(values) == 0 {
+				continue
 			}
-		}
-		for _, p := range op.described.Parameters {
-			if p.In == "query" {
-				foldWords(p.Name, query[p.Name], wordsFor(op.described.OperationID, p))
+			if slices.Contains(sizes, p.Name) {
+				for i, text := range values {
+					values[i] = clamped(text, p.Schema)
+				}
+				values = slices.DeleteFunc(values, func(text string) bool { return text == "" })
 			}
-		}
-		for _, u := range unheld {
-			if u.operation == op.described.OperationID && len(query[u.member]) > 0 {
-				query[u.member] = c.held(query[u.member], u.words)
+			absent := unheld[[2]string{op.described.OperationID, p.Name}]
+			enumeration := theSpec().resolve(cmp.Or(p.Schema.Items, p.Schema)).Enum
+			foldWords(p.Name, values, append(wordsOf(enumeration), absent...))
+			if absent != nil && len(values) > 0 {
+				values = c.held(values, absent)
 			}
+			query[p.Name] = values
 		}
 	}
-}
-
-// wordsFor returns the words that a parameter takes in the hosted dialect.
-func wordsFor(operation string, p *huma.Param) []string {
-	schema := theSpec().resolve(p.Schema)
-	if schema.Items != nil {
-		schema = theSpec().resolve(schema.Items)
-	}
-	var words []string
-	for _, word := range schema.Enum {
-		if text, ok := word.(string); ok {
-			words = append(words, text)
-		}
-	}
-	for _, u := range unheld {
-		if u.operation == operation && u.member == p.Name {
-			words = append(words, u.words...)
-		}
-	}
-	return words
 }
 
 // foldWords replaces values of a parameter that are one of the words but for case and blanks.
@@ -128,16 +110,6 @@ func (c *call) held(sent, unheld []string) []string {
 	return left
 }
 
-func clampedTexts(sent []string, schema *huma.Schema) []string {
-	var out []string
-	for _, text := range sent {
-		if text = clamped(text, schema); text != "" {
-			out = append(out, text)
-		}
-	}
-	return out
-}
-
 // clamped is a number as text within the bounds of its schema; empty, which is the
 // default, for none and less. What is no whole number stays, and is refused.
 func clamped(text string, schema *huma.Schema) string {
@@ -155,22 +127,22 @@ func clamped(text string, schema *huma.Schema) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// lenientBody does for a body in canonical spelling what lenient does for parameters.
-func (c *call) lenientBody(op *operation, body []byte) []byte {
-	var members map[string]json.RawMessage
-	if !c.hosted() || op.body == nil || json.Unmarshal(body, &members) != nil {
-		return body
+// lenientBody does for a body what lenient does for parameters.
+func (c *call) lenientBody(op *operation, body any) {
+	members, ok := body.(map[string]any)
+	if !c.hosted() || !ok {
+		return
 	}
 	for _, name := range sizes {
 		schema, value := op.body.Properties[name], members[name]
-		if schema == nil || schema.Type != huma.TypeInteger || value == nil || !json.Valid(value) {
+		if schema == nil || schema.Type != huma.TypeInteger || value == nil {
 			continue
 		}
-		text := strings.TrimSpace(strings.Trim(string(value), `"`))
-		if text = clamped(text, schema); text == "" {
+		text := clamped(strings.TrimSpace(fmt.Sprint(value)), schema)
+		if text == "" {
 			delete(members, name)
 		} else if _, err := strconv.ParseInt(text, 10, 64); err == nil {
-			members[name] = json.RawMessage(text)
+			members[name] = json.Number(text)
 		}
 	}
 	for _, name := range foreignPaging {
@@ -178,54 +150,47 @@ func (c *call) lenientBody(op *operation, body []byte) []byte {
 			delete(members, name)
 		}
 	}
-	for _, u := range unheld {
-		words, ok := wordsOf(members[u.member])
-		if u.operation != op.described.OperationID || !ok || len(words) == 0 {
+	for name, value := range members {
+		absent, words := unheld[[2]string{op.described.OperationID, name}], wordsOf(value)
+		if absent == nil || len(words) == 0 {
 			continue
 		}
-		if left := c.held(words, u.words); len(left) == 0 {
-			delete(members, u.member)
+		if left := c.held(words, absent); len(left) > 0 {
+			members[name] = left
 		} else {
-			members[u.member], _ = json.Marshal(left) //nolint:errchkjson // texts
+			delete(members, name)
 		}
 	}
-	if filter, sent := members["dependencyFilter"]; sent && op.body.Properties["dependencyFilter"] != nil {
-		members["dependencyFilter"] = c.lenientFilter(filter)
+	if filter, sent := members["dependencyFilter"].(map[string]any); sent && op.body.Properties["dependencyFilter"] != nil {
+		c.lenientFilter(filter)
 	}
-	out, err := json.Marshal(members)
-	if err != nil {
-		return body
-	}
-	return out
 }
 
-// lenientFilter takes members that are about what is not kept here out of a filter.
-func (c *call) lenientFilter(filter json.RawMessage) json.RawMessage {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(filter, &members) != nil || members == nil {
-		return filter
-	}
+// lenientFilter removes members from a filter that are about what is not kept here.
+func (c *call) lenientFilter(members map[string]any) {
 	for name, value := range members {
 		if empties := unkept[fold(name)]; empties != nil {
-			c.hostedQuery.nothing = c.hostedQuery.nothing || empties(bytes.TrimSpace(value))
+			c.hostedQuery.nothing = c.hostedQuery.nothing || empties(value)
 			if fold(name) == "licensepolicysettings" {
 				c.w.Header().Set(api.LicensePolicyHeader, "none")
 			}
 			delete(members, name)
 		}
 	}
-	out, err := json.Marshal(members)
-	if err != nil {
-		return filter
-	}
-	return out
 }
 
-// wordsOf reads a list of texts, or one.
-func wordsOf(value json.RawMessage) (words []string, ok bool) {
-	var one string
-	if json.Unmarshal(value, &one) == nil && len(value) > 0 {
-		return []string{one}, true
+// wordsOf reads a list of texts, or one; nil for anything else.
+func wordsOf(value any) (words []string) {
+	if one, ok := value.(string); ok {
+		return []string{one}
 	}
-	return words, json.Unmarshal(value, &words) == nil
+	list, _ := value.([]any)
+	for _, item := range list {
+		word, ok := item.(string)
+		if !ok {
+			return nil
+		}
+		words = append(words, word)
+	}
+	return words
 }

@@ -23,7 +23,7 @@ func (s *spec) describeMounted() {
 			http.StatusInternalServerError, http.StatusServiceUnavailable),
 	}
 	identity.Responses["200"].Content["text/plain"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
-	tellRates(identity.Responses["200"])
+	refer(identity.Responses["200"], rates...)
 	s.api.OpenAPI().AddOperation(identity)
 
 	s.api.OpenAPI().AddOperation(&huma.Operation{

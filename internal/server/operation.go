@@ -34,11 +34,10 @@ type stream struct{ Body func(huma.Context) }
 type operation struct {
 	described *huma.Operation
 	handle    func(huma.Context)
-	params    map[string]param  // query parameters
-	members   map[string]string // of the body, by folded name; nil without a body
-	body      *huma.Schema      // of JSON; nil without
-	keyed     bool              // takes an Idempotency-Key
-	tagged    bool              // has a tag of what can be changed
+	params    map[string]bool // query parameters, and whether each is a list
+	body      *huma.Schema    // of JSON; nil without
+	keyed     bool            // takes an Idempotency-Key
+	tagged    bool            // has a tag of what can be changed
 }
 
 // handler makes an operation of a function.
@@ -73,7 +72,7 @@ func plain[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) hand
 		}
 		huma.Register(h, *o.described, func(ctx context.Context, in *In) (*reply[Out], error) {
 			c := callOf(ctx)
-			out, err := checked(fn)(c, ctx, in)
+			out, err := fn(c, ctx, in)
 			if err != nil {
 				return nil, c.failed(err)
 			}
@@ -85,16 +84,6 @@ func plain[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) hand
 			}
 			return &reply[Out]{Status: http.StatusOK, Body: out}, nil
 		})
-	}
-}
-
-// checked runs a handler on a request of which nothing is left to refuse.
-func checked[In, Out any](fn func(*call, context.Context, *In) (Out, error)) func(*call, context.Context, *In) (Out, error) {
-	return func(c *call, ctx context.Context, in *In) (out Out, err error) {
-		if err = c.refuseNulls(); err != nil {
-			return out, err
-		}
-		return fn(c, ctx, in)
 	}
 }
 
@@ -112,7 +101,7 @@ func streamed[In, Out any](fn func(*call, context.Context, *In) (writer, error))
 		o.described.Responses["200"] = &huma.Response{Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
 		huma.Register(h, *o.described, func(ctx context.Context, in *In) (*stream, error) {
 			c := callOf(ctx)
-			out, err := checked(fn)(c, ctx, in)
+			out, err := fn(c, ctx, in)
 			if err != nil {
 				return nil, c.failed(err)
 			}

@@ -80,24 +80,9 @@ func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListP
 	return out, err
 }
 
-// modeInput is a rule and the mode that it is to have.
-type modeInput struct {
-	Body api.UpdatePolicyRequest
-}
-
-// Resolve says what stands for the mode of the hosted service that there is not. All
-// others the schema refuses.
-func (in *modeInput) Resolve(ctx huma.Context) []error {
-	bad := faults(copies(ctx, &in.Body))
-	if in.Body.PolicyMode == "MODE_DISABLED" {
-		bad.add("body.policyMode", in.Body.PolicyMode, "is no mode here: a rule that is not to run is taken out of the policy, on the policy's page or by: redoubt policy remove")
-	}
-	return bad
-}
-
 // updatePolicy sets the mode of one rule: of a policy, that is what the hosted
 // service changes by it.
-func (c *call) updatePolicy(ctx context.Context, in *modeInput) (*api.UpdatePolicyResponse, error) {
+func (c *call) updatePolicy(ctx context.Context, in *request[api.UpdatePolicyRequest]) (*api.UpdatePolicyResponse, error) {
 	id, err := c.id("policyId")
 	if err != nil {
 		return nil, err

@@ -3,8 +3,6 @@ package server
 import (
 	"context"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
@@ -47,16 +45,7 @@ func (c *call) listPolicyConditions(ctx context.Context, _ *none) (*api.ListPoli
 	return out, nil
 }
 
-// conditionInput is a new condition.
-type conditionInput struct {
-	Body api.CreatePolicyConditionRequest
-}
-
-// Resolve checks what the body repeats of the path.
-func (in *conditionInput) Resolve(ctx huma.Context) []error { return copies(ctx, &in.Body) }
-
-func (in *conditionInput) condition() redoubt.PolicyCondition {
-	b := &in.Body
+func newCondition(b *api.CreatePolicyConditionRequest) redoubt.PolicyCondition {
 	out := redoubt.PolicyCondition{
 		Reachable: b.Reachable, EPSS: b.EPSS, Exploited: b.Exploited, Malicious: b.Malicious, Fixable: b.Fixable, Direct: b.Direct, GraceDays: int(b.GraceDays),
 		Scope: redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, Branches: b.Branches,
@@ -67,12 +56,12 @@ func (in *conditionInput) condition() redoubt.PolicyCondition {
 	return out
 }
 
-func (c *call) createPolicyCondition(ctx context.Context, in *conditionInput) (*api.PolicyConditionResponse, error) {
+func (c *call) createPolicyCondition(ctx context.Context, in *request[api.CreatePolicyConditionRequest]) (*api.PolicyConditionResponse, error) {
 	p, err := c.conditional(ctx)
 	if err != nil {
 		return nil, err
 	}
-	made, err := policy.AddCondition(ctx, c.tx, p, in.condition())
+	made, err := policy.AddCondition(ctx, c.tx, p, newCondition(&in.Body))
 	if err != nil {
 		return nil, inBody(err)
 	}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -15,16 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// rulesInput are rules that a policy is to have.
-type rulesInput struct {
-	Body api.AddPolicyRulesRequest
-}
-
-// Resolve checks what the body repeats of the path.
-func (in *rulesInput) Resolve(ctx huma.Context) []error { return copies(ctx, &in.Body) }
-
 // addPolicyRules takes all rules in, or none.
-func (c *call) addPolicyRules(ctx context.Context, in *rulesInput) (*api.AddPolicyRulesResponse, error) {
+func (c *call) addPolicyRules(ctx context.Context, in *request[api.AddPolicyRulesRequest]) (*api.AddPolicyRulesResponse, error) {
 	p, err := c.conditional(ctx)
 	if err != nil {
 		return nil, err

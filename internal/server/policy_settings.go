@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -42,15 +40,7 @@ func (c *call) createPolicy(ctx context.Context, in *request[api.CreatePolicyReq
 	})
 }
 
-// settingsInput are the settings that a policy is to have.
-type settingsInput struct {
-	Body api.SetPolicySettingsRequest
-}
-
-// Resolve checks what the body repeats of the path.
-func (in *settingsInput) Resolve(ctx huma.Context) []error { return copies(ctx, &in.Body) }
-
-func (c *call) setPolicySettings(ctx context.Context, in *settingsInput) (*api.PolicyChangeResponse, error) {
+func (c *call) setPolicySettings(ctx context.Context, in *request[api.SetPolicySettingsRequest]) (*api.PolicyChangeResponse, error) {
 	p, err := c.conditional(ctx)
 	if err == nil {
 		err = c.unchanged("policy", settingsTag(p))
@@ -90,15 +80,7 @@ func (c *call) deletePolicy(ctx context.Context, _ *none) (*api.PolicyChangeResp
 	return &api.PolicyChangeResponse{Policy: policyOf(p), Settings: settingsOf(p)}, c.tx.DeletePolicy(ctx, p.ID)
 }
 
-// previewInput is a change that nobody has made.
-type previewInput struct {
-	Body api.PreviewPolicyRequest
-}
-
-// Resolve checks what the body repeats of the path.
-func (in *previewInput) Resolve(ctx huma.Context) []error { return copies(ctx, &in.Body) }
-
-func (c *call) previewPolicy(ctx context.Context, in *previewInput) (*api.PolicyImpact, error) {
+func (c *call) previewPolicy(ctx context.Context, in *request[api.PreviewPolicyRequest]) (*api.PolicyImpact, error) {
 	p, err := c.conditional(ctx)
 	if err != nil {
 		return nil, err

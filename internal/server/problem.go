@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -144,9 +145,17 @@ func shown(v any) any {
 	return nil
 }
 
-// init has huma report its faults as this server's problems. The library offers
-// only a variable for it, and no other package imports it.
+// init has huma report its faults as this server's problems, and bounds without an
+// exponent. The library offers only variables for it, and no other package imports it.
 func init() {
+	huma.ErrorFormatter = func(format string, args ...any) string { //nolint:reassign // as above
+		for i, arg := range args {
+			if n, ok := arg.(float64); ok {
+				args[i] = strconv.FormatFloat(n, 'f', -1, 64)
+			}
+		}
+		return fmt.Sprintf(format, args...)
+	}
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, detail string, faults ...error) huma.StatusError {
 		c := callOf(ctx.Context())
 		p := humaProblem(ctx.Operation(), status, detail, faults, c.nulls)
@@ -156,13 +165,13 @@ func init() {
 }
 
 // humaProblem translates what huma found. It decodes and validates, so all it
-// finds is the client's, but for faults that it has no words for. Nulls are what
-// it does not look for.
+// finds is the client's, but for faults that it has no words for. A location
+// is named once, with what its schema says before what a handler checks.
 func humaProblem(op *huma.Operation, status int, detail string, faults []error, nulls []redoubt.FieldError) *problem {
 	if status >= http.StatusInternalServerError {
 		return newProblem(api.CodeInternal, problemOf(errors.New(detail)).Detail, errors.Join(append(faults, errors.New(detail))...))
 	}
-	var fields []redoubt.FieldError
+	fields := nulls
 	for _, fault := range faults[:min(len(faults), maxFaults+1)] {
 		if d, ok := errors.AsType[*huma.ErrorDetail](fault); ok {
 			fields = append(fields, fieldError(op, d))
@@ -171,7 +180,12 @@ func humaProblem(op *huma.Operation, status int, detail string, faults []error, 
 	if len(fields) == 0 {
 		fields = []redoubt.FieldError{{Location: "body", Message: detail}}
 	}
-	return invalidProblem(withNulls(nulls, fields))
+	named := map[string]bool{}
+	return invalidProblem(slices.DeleteFunc(fields, func(f redoubt.FieldError) bool {
+		again := named[f.Location]
+		named[f.Location] = true
+		return again
+	}))
 }
 
 // writeProblem answers a request that failed before or beside huma.

@@ -73,11 +73,7 @@ type runsInput struct {
 
 // Resolve finds the position in the list.
 func (in *runsInput) Resolve(ctx huma.Context) []error {
-	for _, name := range in.State {
-		if s, known := redoubt.ParseRunState(name); known {
-			in.states = append(in.states, s)
-		}
-	}
+	in.states = parsed(in.State, redoubt.ParseRunState)
 	return in.find(ctx, "runs", []any{callOf(ctx.Context()).caller.Globs(), in.Project, in.states}, in.Cursor)
 }
 

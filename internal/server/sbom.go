@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -43,7 +44,8 @@ func (in *sbomInput) Resolve(ctx huma.Context) []error {
 	b, r := &in.Body, &in.request
 	r.Format, r.Version = formatOf(b.FormatVersion, &bad)
 	r.XML = b.SBOMOutputFormat == "SBOM_OUTPUT_FORMAT_CYCLONEDX"
-	r.ComponentType = strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(b.MetadataComponentType, componentPrefix), "_", "-"))
+	component := strings.TrimPrefix(cmp.Or(b.MetadataComponentType, "APPLICATION"), componentPrefix)
+	r.ComponentType = strings.ToLower(strings.ReplaceAll(component, "_", "-"))
 	r.Ref = refFilter(b.Ref)
 	r.Visible = callOf(ctx.Context()).caller.Globs()
 	if b.RepositoryID != "" {
@@ -59,9 +61,7 @@ func (in *sbomInput) Resolve(ctx huma.Context) []error {
 			r.Supplier.Contact.Email, r.Supplier.Contact.Name, r.Supplier.Contact.Phone = s.Contact.Email, s.Contact.Name, s.Contact.Phone
 		}
 	}
-	bad.addInvalid(sbom.Check(*r), func(location string) bool {
-		return location == "body.metadataComponentType" || location == "body.formatVersion.format" // said by the schema
-	})
+	bad.addInvalid(sbom.Check(*r))
 	return bad
 }
 

@@ -39,7 +39,7 @@ func (in *scansInput) Resolve(ctx huma.Context) []error {
 	in.filter.Products, in.none = products(b.Products)
 	in.none = in.none || c.hostedQuery.nothing
 	var err error
-	if in.filter.Since, err = b.Since.Time(); err != nil && instantPattern.MatchString(string(b.Since)) { // else the schema says so
+	if in.filter.Since, err = b.Since.Time(); err != nil {
 		bad.add("body.since", string(b.Since), "is no day of the calendar")
 	}
 	if t := b.TotalTime; t != nil {

@@ -18,7 +18,8 @@ import (
 // route, and openapi.json.
 type spec struct {
 	api        huma.API
-	operations map[string]*operation // by id
+	operations map[string]*operation              // by id
+	members    map[*huma.Schema]map[string]string // of each object, by folded name
 }
 
 // theSpec is made once: it depends on the table and the structs alone.
@@ -39,45 +40,36 @@ func (adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { unmatched(w, 
 
 func newSpec() *spec {
 	huma.DefaultArrayNullable = false
-	s := &spec{operations: map[string]*operation{}}
+	s := &spec{operations: map[string]*operation{}, members: map[*huma.Schema]map[string]string{}}
 	s.api = huma.NewAPI(specConfig(), adapter{s.operations})
 	registry := s.api.OpenAPI().Components.Schemas
-	for _, form := range ownForms {
-		registry.RegisterTypeAlias(form.of, form.as)
+	register(registry)
+	for header, text := range headerWords {
+		s.api.OpenAPI().Components.Headers[header] = textHeader(text)
 	}
 	for status := range errorWords {
 		s.api.OpenAPI().Components.Responses[responseName(status)] = s.failure(status)
 	}
 	for _, route := range Routes() {
-		o := &operation{described: s.describe(route)}
+		o := &operation{described: s.describe(route), params: map[string]bool{}}
 		s.operations[route.ID] = o
 		route.handler(s.api, o)
-		o.params, o.members = s.params(o.described), s.members(o.described)
+		if o.described.RequestBody != nil || route.ID == "importReports" {
+			o.fails(http.StatusRequestEntityTooLarge)
+			o.fails(http.StatusUnsupportedMediaType)
+		}
 	}
 	s.describeMounted()
 	for _, schema := range registry.Map() {
-		settleMembers(schema)
+		s.finishSchema(schema)
 	}
-	tellDefaults(registry)
+	// The library would put a default in the place of what is absent, which is not the same here.
+	registry.Map()["TriageRequest"].Properties["include_historical"].Default = true
 	for _, name := range []string{"ErrorModel", "ErrorDetail"} { // the library's own, which no answer has
 		delete(registry.Map(), name)
 	}
 	for _, o := range s.operations {
-		s.settleBody(o.described)
-		tellEmpty(o.described)
-		for _, status := range []string{"200", "304"} {
-			answer := o.described.Responses[status]
-			if answer == nil {
-				continue
-			}
-			tellHeader(answer, api.DialectHeader)
-			if len(o.described.Security) > 0 {
-				tellRates(answer)
-			}
-		}
-		if o.members != nil {
-			o.body = s.resolve(o.described.RequestBody.Content["application/json"].Schema)
-		}
+		s.finish(o)
 	}
 	for _, id := range []string{"annotateFinding", "createTickets"} { // an empty one is refused
 		s.operations[id].described.RequestBody.Required = true
@@ -85,64 +77,62 @@ func newSpec() *spec {
 	s.operations["importReports"].described.RequestBody = importBody()
 	s.operations["downloadSBOM"].described.Responses["200"].Content = documentContent()
 	s.operations["exportFindings"].described.Responses["200"].Content = exportContent()
-	s.tellHeaders()
-	s.markMembers()
 	return s
 }
 
-// tellHeaders describes the headers of single operations.
-func (s *spec) tellHeaders() {
-	for _, id := range hinted {
-		tellHeader(s.operations[id].described.Responses["200"], api.FindingsHeader)
+// finish describes what the types of an operation's handler do not.
+func (s *spec) finish(o *operation) {
+	op := o.described
+	for _, p := range op.Parameters {
+		if p.In == "query" {
+			o.params[p.Name] = p.Schema.Type == huma.TypeArray
+			if !p.Required { // no value is the same as not sending it (semantics §2)
+				p.Extensions = map[string]any{"allowEmptyValue": true}
+			}
+		}
+		nameWords(p.Schema)
+		markByWords(p.Description, extensionWords, &p.Extensions)
+		markByWords(p.Description, severalWords, &p.Schema.Extensions)
 	}
-	for _, id := range []string{"listDependencies", "listDependencyRepositories"} {
-		tellHeader(s.operations[id].described.Responses["200"], api.LicensePolicyHeader)
+	if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
+		body := op.RequestBody.Content["application/json"]
+		// Without the media type that the library adds for raw bytes.
+		op.RequestBody.Content = map[string]*huma.MediaType{"application/json": body}
+		o.body = s.resolve(body.Schema)
+		op.RequestBody.Required = len(o.body.Required) > 0 // no body is the empty object (semantics §2)
 	}
-	for _, id := range []string{"listFindings", "exportFindings"} {
-		for _, status := range []string{"200", "304"} {
-			if answer := s.operations[id].described.Responses[status]; answer != nil {
-				tellHeader(answer, api.ChangesCursorHeader)
+	for _, status := range []string{"200", "304"} {
+		answer := op.Responses[status]
+		if answer == nil {
+			continue
+		}
+		refer(answer, api.DialectHeader)
+		if len(op.Security) > 0 {
+			refer(answer, rates...)
+		}
+		for header, operations := range answerHeaders {
+			if slices.Contains(operations, op.OperationID) && (status == "200" || header == api.ChangesCursorHeader) {
+				refer(answer, header)
 			}
 		}
 	}
-	for _, id := range []string{"listFindings", "countFindings", "exportFindings"} {
-		tellHeader(s.operations[id].described.Responses["200"], api.ViewProblemHeader)
-	}
 }
 
-// settleBody says of a JSON body what is taken: no other media type, which the
-// library adds for raw bytes, and no body at all unless a member is needed,
-// since that is the empty object (semantics §2).
-func (s *spec) settleBody(op *huma.Operation) {
-	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
-		return
-	}
-	body := op.RequestBody.Content["application/json"]
-	op.RequestBody.Content = map[string]*huma.MediaType{"application/json": body}
-	schema := s.resolve(body.Schema)
-	op.RequestBody.Required = len(schema.Required) > 0
+// answerHeaders are the headers that answers of some operations have.
+var answerHeaders = map[string][]string{
+	api.FindingsHeader:      {"listFindings", "listFindingChanges", "listSecrets", "searchIssues", "listVulns"},
+	api.LicensePolicyHeader: {"listDependencies", "listDependencyRepositories"},
+	api.ChangesCursorHeader: {"listFindings", "exportFindings"},
+	api.ViewProblemHeader:   {"listFindings", "countFindings", "exportFindings"},
 }
 
-// tellEmpty says that a parameter may be sent without a value, which is the same
-// as not sending it (semantics §2).
-func tellEmpty(op *huma.Operation) {
-	for _, p := range op.Parameters {
-		if p.In == "query" && !p.Required {
-			p.Extensions = map[string]any{"allowEmptyValue": true}
-		}
-	}
-}
-
-// tellDefaults says of members what is the case without them, where absent is
-// not the same as that value: the library would put a default in their place.
-func tellDefaults(registry huma.Registry) {
-	registry.Map()["TriageRequest"].Properties["include_historical"].Default = true
-}
-
-// settleMembers adds null to the words of members that may be null: in JSON Schema
-// a type that admits it does not make an enumeration do so.
-func settleMembers(object *huma.Schema) {
+// finishSchema names enumerations, marks extensions, and adds null to the words of members
+// that may be null: in JSON Schema a type that admits it does not make an enumeration do so.
+func (s *spec) finishSchema(object *huma.Schema) {
+	s.members[object] = spellings(object)
 	for _, member := range object.Properties {
+		nameWords(member)
+		markByWords(member.Description, extensionWords, &member.Extensions)
 		if member.Nullable && len(member.Enum) > 0 {
 			member.Enum = append(member.Enum, nil)
 		}
@@ -169,7 +159,7 @@ func specConfig() huma.Config {
 			Components: &huma.Components{
 				Schemas:   huma.NewMapRegistry(schemaPrefix, schemaName),
 				Responses: map[string]*huma.Response{},
-				Headers:   sharedHeaders(),
+				Headers:   map[string]*huma.Param{},
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"token": {Type: "http", Scheme: "bearer", Description: "An API token of one deployment: Authorization: Bearer TOKEN."},
 				},
@@ -238,24 +228,10 @@ func failures(r Route) []int {
 	if pathPart.MatchString(r.Pattern) {
 		list = append(list, http.StatusNotFound)
 	}
-	if takesBody(r) {
-		list = append(list, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
-	}
 	if r.Writes {
 		list = append(list, http.StatusConflict)
 	}
 	return list
-}
-
-// bodiless are the routes that write by a method that has a body elsewhere, and take none.
-var bodiless = []string{"testConnection", "makeWebhooks", "cancelRun", "retryRun", "withdrawException", "withdrawFindingComment", "testNotificationRule", "rotateNotificationSecret", "resendNotification"}
-
-// takesBody reports whether a route reads a body.
-func takesBody(r Route) bool {
-	if slices.Contains(bodiless, r.ID) {
-		return false
-	}
-	return r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch || r.ID == "removeProjectTags"
 }
 
 // responseName names an error among the components, as NotFound.
@@ -287,12 +263,12 @@ func (s *spec) failure(status int) *huma.Response {
 		Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
 		Headers:     map[string]*huma.Param{"X-Request-Id": textHeader("Names the request in the server's log.")},
 	}
-	tellHeader(out, api.DialectHeader)
+	refer(out, api.DialectHeader)
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		out.Headers["Retry-After"] = textHeader("Seconds to wait.")
 	}
 	if status == http.StatusTooManyRequests {
-		tellRates(out)
+		refer(out, rates...)
 	}
 	if status == http.StatusUnauthorized {
 		out.Headers["WWW-Authenticate"] = textHeader("How to authenticate: Bearer.")
@@ -302,43 +278,28 @@ func (s *spec) failure(status int) *huma.Response {
 
 // rates are the headers that tell a token how much it may ask for; every answer
 // to one has them, unless the server sets no limit.
-var rates = map[string]string{
-	"RateLimit-Limit":     "Requests that the token may make at once.",
-	"RateLimit-Remaining": "Requests that are left of them.",
-	"RateLimit-Reset":     "Seconds until all of them are there again.",
+var rates = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
+
+// headerWords describe the headers that stand among the components.
+var headerWords = map[string]string{
+	api.DialectHeader:       "The dialect of the answer: contract or hosted.",
+	api.FindingsHeader:      `How many findings are in the answer, and where: count=100, at="sastFindings.findings".`,
+	api.LicensePolicyHeader: "none where the hosted dialect filters by a license policy: there is none, so it blocks no dependency.",
+	api.ChangesCursorHeader: "The cursor of findings/changes with which that tells all that changed since this answer was made (an extension). A token that is bound to projects gets none.",
+	api.ViewProblemHeader:   "What the saved view that the request names asks for and is not there any more, in quotes: \"there is no project acme/old any more\". That part of it selects nothing.",
+	"RateLimit-Limit":       "Requests that the token may make at once.",
+	"RateLimit-Remaining":   "Requests that are left of them.",
+	"RateLimit-Reset":       "Seconds until all of them are there again.",
 }
 
-// hinted are the operations whose answers have a list of findings.
-var hinted = []string{"listFindings", "listFindingChanges", "listSecrets", "searchIssues", "listVulns"}
-
-// sharedHeaders are those that stand among the components.
-func sharedHeaders() map[string]*huma.Param {
-	out := map[string]*huma.Param{
-		api.DialectHeader:       textHeader("The dialect of the answer: contract or hosted."),
-		api.FindingsHeader:      textHeader(`How many findings are in the answer, and where: count=100, at="sastFindings.findings".`),
-		api.LicensePolicyHeader: textHeader("none where the hosted dialect filters by a license policy: there is none, so it blocks no dependency."),
-		api.ChangesCursorHeader: textHeader("The cursor of findings/changes with which that tells all that changed since this answer was made (an extension). A token that is bound to projects gets none."),
-		api.ViewProblemHeader:   textHeader("What the saved view that the request names asks for and is not there any more, in quotes: \"there is no project acme/old any more\". That part of it selects nothing."),
-	}
-	for name, text := range rates {
-		out[name] = textHeader(text)
-	}
-	return out
-}
-
-// tellRates describes them, by what stands among the components.
-func tellRates(answer *huma.Response) {
-	for name := range rates {
-		tellHeader(answer, name)
-	}
-}
-
-// tellHeader describes a header by what stands among the components.
-func tellHeader(answer *huma.Response, name string) {
+// refer describes headers by what stands among the components.
+func refer(answer *huma.Response, names ...string) {
 	if answer.Headers == nil {
 		answer.Headers = map[string]*huma.Param{}
 	}
-	answer.Headers[name] = &huma.Param{Ref: "#/components/headers/" + name}
+	for _, name := range names {
+		answer.Headers[name] = &huma.Param{Ref: "#/components/headers/" + name}
+	}
 }
 
 func textHeader(text string) *huma.Param {
@@ -353,40 +314,51 @@ func (s *spec) resolve(schema *huma.Schema) *huma.Schema {
 	return schema
 }
 
-// params lists the query parameters of an operation.
-func (s *spec) params(op *huma.Operation) map[string]param {
-	out := map[string]param{}
-	for _, p := range op.Parameters {
-		if p.In == "query" {
-			out[p.Name] = param{list: p.Schema.Type == huma.TypeArray}
-		}
-	}
-	return out
-}
-
-// members lists the members of a JSON body and of what is in it, by folded
-// name; nil when the operation takes no JSON.
-func (s *spec) members(op *huma.Operation) map[string]string {
-	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
-		return nil
-	}
+// spellings lists the members of an object by folded name.
+func spellings(object *huma.Schema) map[string]string {
 	out := map[string]string{}
-	s.gather(op.RequestBody.Content["application/json"].Schema, out)
-	return out
-}
-
-func (s *spec) gather(schema *huma.Schema, out map[string]string) {
-	schema = s.resolve(schema)
-	if schema == nil {
-		return
-	}
-	s.gather(schema.Items, out)
-	for name, member := range schema.Properties {
-		if other, taken := out[fold(name)]; taken && other != name {
-			panic("members " + name + " and " + other + " of one body are the same in another spelling")
+	for name := range object.Properties {
+		if other, taken := out[fold(name)]; taken {
+			panic("members " + name + " and " + other + " of one object are the same in another spelling")
 		}
 		out[fold(name)] = name
-		s.gather(member, out)
+	}
+	return out
+}
+
+// An extension is what neither the contract nor the hosted service has. The
+// table marks operations by a word; parameters and members say it in theirs.
+
+// extensionMark is the member of openapi.json that is true on an extension.
+const extensionMark = "x-redoubt"
+
+// extensionWords end the text of a parameter or member that is an extension.
+const extensionWords = "(an extension)"
+
+// beyond is a handler that the table marks as an extension.
+func beyond(h handler) handler {
+	return func(a huma.API, o *operation) {
+		mark(&o.described.Extensions)
+		o.described.Description += " An extension: no other server has it."
+		h(a, o)
+	}
+}
+
+// severalWords end the text of a parameter of which the contract takes one value, and this
+// server several.
+const severalWords = "(several: an extension)"
+
+func mark(extensions *map[string]any) {
+	if *extensions == nil {
+		*extensions = map[string]any{}
+	}
+	(*extensions)[extensionMark] = true
+}
+
+// markByWords marks a parameter or member whose text says that it is an extension.
+func markByWords(text, words string, extensions *map[string]any) {
+	if strings.Contains(text, words) {
+		mark(extensions)
 	}
 }
 

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -38,7 +37,7 @@ func (in *triageInput) Resolve(ctx huma.Context) []error {
 	if b.NewTriageUntil != "" {
 		var ok bool
 		in.request.Until, ok = redoubt.EndOfDay(b.NewTriageUntil)
-		if _, err := time.Parse(time.DateOnly, b.NewTriageUntil); err == nil && !ok { // what is no day the schema says
+		if !ok {
 			bad.add("body.new_triage_until", b.NewTriageUntil, "is a day from 0001-01-01 to 9999-12-30")
 		}
 	}
@@ -48,20 +47,8 @@ func (in *triageInput) Resolve(ctx huma.Context) []error {
 	for _, id := range b.IssueIDs {
 		in.request.Filter.IDs = append(in.request.Filter.IDs, int64(id))
 	}
-	bad.addInvalid(in.request.Check(), in.saidBySchema)
+	bad.addInvalid(in.request.Check())
 	return bad
-}
-
-// saidBySchema reports whether a fault that package triage finds is one that
-// the schema of the body finds too.
-func (in *triageInput) saidBySchema(location string) bool {
-	switch location {
-	case "body.issue_type", "body.limit", "body.new_note":
-		return true
-	case "body.new_triage_state":
-		return in.Body.NewTriageState != ""
-	}
-	return false
 }
 
 func tiedFilters(f *api.TriageFilter) []tied {
