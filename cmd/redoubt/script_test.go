@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.CountStatements()
+	countStatements()
 	testscript.Main(storetest.Tests{M: m}, map[string]func(){"redoubt": main, "recorded-semgrep": recordedSemgrep})
 }
 

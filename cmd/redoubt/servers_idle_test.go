@@ -54,7 +54,7 @@ func newIdle(t *testing.T, engine string, n int, flags ...string) *idleServers {
 	storage := []string{}
 	if engine == "sqlite" {
 		counted := filepath.Join(dir, "statements")
-		t.Setenv(storetest.CountVariable, counted)
+		t.Setenv(countVariable, counted)
 		s.count = func() int {
 			info, err := os.Stat(counted)
 			if err != nil {

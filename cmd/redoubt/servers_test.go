@@ -415,7 +415,7 @@ func (s *several) isReplaced() {
 		s.t.Fatal(err)
 	}
 	for i, n := range s.nodes {
-		n.said.wait(s.t, "replace this server")
+		n.said.wait(s.t, "which a newer redoubt made")
 		n.status(http.StatusServiceUnavailable)
 		for what, err := range map[string]error{
 			"a read":  errOf(s.at(i).ListFindings(s.t.Context(), "acme", api.FindingsQuery{})),

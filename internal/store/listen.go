@@ -38,7 +38,7 @@ func postgresListen(config *pgx.ConnConfig) func(context.Context, func()) error 
 		if err != nil {
 			return err
 		}
-		defer conn.Close(context.WithoutCancel(ctx))
+		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // what it had to say it has said
 		if _, err := conn.Exec(ctx, "LISTEN "+jobChannel); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package storetest
+package main
 
 import (
 	"context"
@@ -9,13 +9,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// CountVariable names the file that a program under test adds a byte to for each statement to
+// countVariable names the file that a program under test adds a byte to for each statement to
 // SQLite, BEGIN, COMMIT and ROLLBACK among them.
-const CountVariable = "REDOUBT_TEST_COUNT"
+const countVariable = "REDOUBT_TEST_COUNT"
 
-// CountStatements has SQLite be opened by a driver that counts, where CountVariable asks for it.
-func CountStatements() {
-	name := os.Getenv(CountVariable)
+// countStatements has SQLite be opened by a driver that counts, where countVariable asks for it.
+func countStatements() {
+	name := os.Getenv(countVariable)
 	if name == "" {
 		return
 	}
