@@ -18,6 +18,10 @@ import (
 // it: not long, for a build waits with it.
 const scanLease = 15 * time.Second
 
+// deliverLease is how long a receiver waits for a process that died while it delivered to it:
+// longer than an attempt may take.
+const deliverLease = 30 * time.Second
+
 // Attempts of work that is to be done whatever happens, over days.
 const always = 1000
 
@@ -35,7 +39,7 @@ func (s *service) kinds(a *app) map[string]queue.Kind {
 		agent.ScanJob:     {Work: s.scanner.Apply, Attempts: agent.Attempts, Lease: scanLease, Abandoned: s.scanner.Abandoned, Late: true},
 		server.SBOMJob:    {Work: s.exportSBOM(a)},
 		store.NotifyJob:   {Work: s.notifier.Match, Most: 4, OfOne: 1, Attempts: notify.MatchAttempts},
-		store.DeliverJob:  {Work: s.notifier.Deliver, Most: 128, OfOne: 32, OfKey: 4, Attempts: always},
+		store.DeliverJob:  {Work: s.notifier.Deliver, Most: 128, OfOne: 32, OfKey: 4, Lease: deliverLease, Attempts: always},
 		store.HearJob:     of(host, s.keeper.Hear),
 		store.TellJob:     of(host, s.keeper.Tell),
 		store.TicketJob:   tickets,

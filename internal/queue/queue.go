@@ -150,7 +150,8 @@ func (q *Queue) look(ctx, late context.Context, working *sync.WaitGroup) time.Du
 		return q.options.Poll
 	}
 	due, err := q.store.DueJobs(late, open, q.options.Poll)
-	if q.failed(late, err); err != nil {
+	defer func() { q.log(late, err) }()
+	if err != nil {
 		return q.options.Poll
 	}
 	wait, began := q.options.Poll, false
@@ -164,11 +165,9 @@ func (q *Queue) look(ctx, late context.Context, working *sync.WaitGroup) time.Du
 			continue
 		}
 		k := q.kinds[d.Kind]
-		j, err := q.store.ClaimJob(late, d, busy, k.Lease)
-		switch {
-		case err != nil:
-			q.failed(late, err)
-		case j != nil:
+		j, failed := q.store.ClaimJob(late, d, busy, k.Lease)
+		err = errors.Join(err, failed)
+		if j != nil {
 			began = true
 			q.count(*j, 1)
 			within := ctx
@@ -188,8 +187,8 @@ func (q *Queue) look(ctx, late context.Context, working *sync.WaitGroup) time.Du
 	return wait
 }
 
-// failed logs that jobs cannot be claimed, once as long as the reason is the same.
-func (q *Queue) failed(ctx context.Context, err error) {
+// log logs that jobs cannot be claimed, once as long as the reason is the same.
+func (q *Queue) log(ctx context.Context, err error) {
 	trouble := ""
 	if err != nil {
 		trouble = err.Error()

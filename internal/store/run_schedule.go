@@ -98,7 +98,11 @@ func (tx *Tx) QueueNextRun(ctx context.Context) error {
 	if err != nil || at < 0 {
 		return err
 	}
-	return tx.queueRunning(ctx, later(time.UnixMicro(at), tx.now))
+	due := time.UnixMicro(at)
+	if !due.After(tx.now) {
+		due = time.Time{}
+	}
+	return tx.queueRunning(ctx, due)
 }
 
 // EnsureScheduled queues the work on managed scans that has no job.
