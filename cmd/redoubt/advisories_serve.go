@@ -56,25 +56,16 @@ func (s *service) sources() []string {
 	return defaultSources(s.config.AdvisoriesArchives, s.config.AdvisoriesEcosystems, s.config.AdvisoriesScores)
 }
 
-// advisoriesJob is the kind of the server's job that loads these sources: other sources are
-// other work. The database stores the name, so no credentials are part of it.
+// advisoriesJob is the kind of the server's job that loads these sources, as often: other
+// sources or another time are other work. The database stores the name, so no credentials are
+// part of it.
 func (s *service) advisoriesJob() string {
 	sum := sha256.New()
+	fmt.Fprintln(sum, s.config.AdvisoriesEvery)
 	for _, location := range s.sources() {
 		fmt.Fprintln(sum, redoubt.AdvisorySource{Location: location}.Shown())
 	}
 	return fmt.Sprintf("advisories %x", sum.Sum(nil)[:16])
-}
-
-// ensureLoading queues the job that loads advisories: now, where there is none, and within the
-// time between two loads in any case.
-func (s *service) ensureLoading(ctx context.Context, now time.Time) error {
-	j := redoubt.Job{Kind: s.advisoriesJob(), Subject: "load"}
-	if err := s.store.EnsureServerJob(ctx, j); err != nil {
-		return err
-	}
-	j.DueAt = now.Add(s.config.AdvisoriesEvery)
-	return s.store.HastenServerJob(ctx, j)
 }
 
 // loadAdvisories is the queue.Work that loads what the publishers give out, on one of the

@@ -46,7 +46,7 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 		s.logFailure(ctx, redoubt.Deployment{}, "listing the deployments", err)
 		return
 	}
-	s.logFailure(ctx, redoubt.Deployment{}, "queueing what comes round by itself", s.ensureServerJobs(ctx, now))
+	s.logFailure(ctx, redoubt.Deployment{}, "queueing what comes round by itself", s.ensureServerJobs(ctx))
 	s.logFailure(ctx, redoubt.Deployment{}, "ending sessions", s.store.ExpireSessions(ctx, s.sessions.IdleSince()))
 	for _, d := range all {
 		if s.config.RefRetention > 0 {

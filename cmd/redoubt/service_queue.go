@@ -65,13 +65,13 @@ func (s *service) ensureJobs(ctx context.Context, d redoubt.Deployment) error {
 }
 
 // ensureServerJobs is ensureJobs of what belongs to no deployment.
-func (s *service) ensureServerJobs(ctx context.Context, now time.Time) error {
+func (s *service) ensureServerJobs(ctx context.Context) error {
 	behind, err := s.matchingPending(ctx)
 	if err == nil && behind {
 		err = s.store.QueueMatching(ctx)
 	}
 	if s.config.AdvisoriesEvery > 0 {
-		err = errors.Join(err, s.ensureLoading(ctx, now))
+		err = errors.Join(err, s.store.EnsureServerJob(ctx, redoubt.Job{Kind: s.advisoriesJob(), Subject: "load"}))
 	}
 	return err
 }

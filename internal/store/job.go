@@ -71,18 +71,6 @@ func (s *Store) EnsureServerJob(ctx context.Context, j redoubt.Job) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error { return q.ensureJob(ctx, 0, s.now(), j) })
 }
 
-// HastenServerJob has work of the server that waits be due by a time at the latest.
-func (s *Store) HastenServerJob(ctx context.Context, j redoubt.Job) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		n, err := q.exec(ctx, `UPDATE job SET run_at = $5 WHERE deployment_id = $1 AND kind = $2 AND subject = $3 AND state = $4 AND run_at > $5`,
-			0, j.Kind, j.Subject, redoubt.JobQueued, j.DueAt)
-		if q.wrote = n > 0; err != nil || n == 0 {
-			return err
-		}
-		return q.jobDue(ctx, 0, j.Kind, j.DueAt)
-	})
-}
-
 // EnqueueServer is Enqueue of work that belongs to no deployment.
 func (s *Store) EnqueueServer(ctx context.Context, j redoubt.Job) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
