@@ -204,7 +204,7 @@ func TestEachServersRunnerHasItsOwnToken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := two.runOne(t.Context()); err != nil {
+	if _, err := two.runOne(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if len(shown) != 2 || shown[0] == shown[1] {

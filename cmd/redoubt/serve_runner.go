@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -34,8 +33,9 @@ const ownRunnerName = "built-in runner"
 // seenEvery is how often the built-in runners note that they are there, and that deployments
 // have come or gone.
 const (
-	seenEvery = time.Minute
-	seenFirst = time.Second // a server that starts for the first time makes its deployment meanwhile
+	seenEvery  = time.Minute
+	idleRunner = time.Minute // how long it waits for runs that may not begin yet
+	seenFirst  = time.Second // a server that starts for the first time makes its deployment meanwhile
 )
 
 // openClones lets runners be told where repositories are, and what is shown there.
@@ -63,14 +63,14 @@ type ownRunners struct {
 
 	mu   sync.Mutex
 	of   map[int64]*ownRunner
-	told map[int64]string // by deployment: why it has none, which is logged once
+	told sync.Map // by deployment: why it has none, which is logged once
 }
 
 func newOwnRunners(s *service, a *app) *ownRunners {
 	p := newPipe()
 	return &ownRunners{
 		service: s, app: a, pipe: p, transport: &http.Transport{DialContext: p.dial, MaxIdleConns: 8, IdleConnTimeout: time.Minute},
-		of: map[int64]*ownRunner{}, told: map[int64]string{},
+		of: map[int64]*ownRunner{},
 	}
 }
 
@@ -142,13 +142,13 @@ func (o *ownRunners) runner(ctx context.Context, d redoubt.Deployment) (*ownRunn
 		}
 	}
 	if err != nil {
-		if why := o.told[d.ID]; err.Error() != why && ctx.Err() == nil {
-			o.told[d.ID] = err.Error()
+		if why, _ := o.told.Load(d.ID); err.Error() != why && ctx.Err() == nil {
+			o.told.Store(d.ID, err.Error())
 			o.log.Error("the built-in runner cannot begin; it is tried again", "deployment", d.Slug, "error", err)
 		}
 		return nil, err
 	}
-	delete(o.told, d.ID)
+	o.told.Delete(d.ID)
 	o.of[d.ID] = r
 	return r, nil
 }
@@ -171,12 +171,26 @@ func (o *ownRunners) work(ctx context.Context, j redoubt.Job) (result []byte, me
 	}
 	r, err := o.runner(ctx, d)
 	if err != nil {
-		return nil, "", queue.WaitError{Wait: 5 * time.Minute, Reason: "the built-in runner cannot begin: " + err.Error()}
+		return nil, "", queue.WaitError{Wait: time.Second, Reason: "the built-in runner cannot begin: " + err.Error()}
 	}
-	if err := errors.Join(r.runOne(ctx), ctx.Err()); err != nil {
+	worked, err := r.runOne(ctx)
+	if err = errors.Join(err, ctx.Err()); err != nil {
 		return nil, "", err
 	}
-	return nil, "", o.store.Update(ctx, d.ID, ownRunnerActor, func(ctx context.Context, tx *store.Tx) error { return tx.QueueNextRun(ctx) })
+	return nil, "", o.store.Update(ctx, d.ID, ownRunnerActor, func(ctx context.Context, tx *store.Tx) error {
+		from := tx.Now()
+		if !worked { // what waits may not begin yet, as its host has enough to do
+			from = from.Add(idleRunner)
+		}
+		return tx.QueueNextRun(ctx, from)
+	})
+}
+
+// may reports whether a deployment's runner is there, or nothing is known to be in its way: who
+// cannot make a run leaves it to other servers.
+func (o *ownRunners) may(deploymentID int64) bool {
+	_, told := o.told.Load(deploymentID)
+	return !told
 }
 
 // end lets go of a runner's folder, unless it has a run.
@@ -206,7 +220,12 @@ func (o *ownRunners) forget(deployments []redoubt.Deployment) {
 			o.end(id)
 		}
 	}
-	maps.DeleteFunc(o.told, func(id int64, _ string) bool { return !there[id] })
+	o.told.Range(func(id, _ any) bool {
+		if !there[id.(int64)] { //nolint:forcetypeassert // the keys are ids
+			o.told.Delete(id)
+		}
+		return true
+	})
 	entries, err := os.ReadDir(filepath.Join(o.storage.Data, "runner"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -302,18 +321,16 @@ const ownTokenLasts = 30 * 24 * time.Hour
 
 // runOne makes a run, if one waits: with another token where the server takes the one it has no
 // more, as somebody put that out of force, or it ended.
-func (r *ownRunner) runOne(ctx context.Context) error {
+func (r *ownRunner) runOne(ctx context.Context) (worked bool, err error) {
 	r.busy.Lock()
 	defer r.busy.Unlock()
-	_, err := r.runner.RunOne(ctx, 0)
-	if runner.Refused(err) == nil {
-		return err
+	if worked, err = r.runner.RunOne(ctx, 0); runner.Refused(err) == nil {
+		return worked, err
 	}
 	if err := r.register(ctx); err != nil {
-		return err
+		return false, err
 	}
-	_, err = r.runner.RunOne(ctx, 0)
-	return err
+	return r.runner.RunOne(ctx, 0)
 }
 
 // ownRunnerActor is who acts for the runners of a server.

@@ -42,8 +42,8 @@ func TestABuiltInRunnerNeedsASandbox(t *testing.T) {
 			for range 2 {
 				o.look(t.Context())
 			}
-			if (o.of[d.ID] != nil) != begins || o.told[d.ID] == "" != begins {
-				t.Errorf("runners are %v, told is %q", o.of, o.told[d.ID])
+			if (o.of[d.ID] != nil) != begins || o.may(d.ID) != begins {
+				t.Errorf("runners are %v, it may make runs: %t", o.of, o.may(d.ID))
 			}
 			want := "scans without a sandbox"
 			if !begins {

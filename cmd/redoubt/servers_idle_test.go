@@ -172,7 +172,7 @@ func TestEventsAreActedOnAtOnce(t *testing.T) {
 		"sqlite":                           {"sqlite", nil, time.Second, false},
 		"sqlite, of another process":       {"sqlite", nil, 3 * time.Second, true},
 		"postgres":                         {"postgres", nil, time.Second, false},
-		"postgres, of another process":     {"postgres", nil, time.Second, true},
+		"postgres, of another process":     {"postgres", []string{"--database-listen"}, time.Second, true},
 		"postgres, that announces nothing": {"postgres", []string{"--no-database-listen"}, 3 * time.Second, true},
 	} {
 		t.Run(name, func(t *testing.T) {

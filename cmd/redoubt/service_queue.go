@@ -51,7 +51,7 @@ func (s *service) kinds(a *app) map[string]queue.Kind {
 		kinds[s.advisoriesJob()] = queue.Kind{Work: s.loadAdvisories(a), Most: 1, Attempts: always}
 	}
 	if s.runners != nil {
-		kinds[store.RunJob] = queue.Kind{Work: s.runners.work, Most: s.config.RunnerParallel, OfOne: 1, Attempts: always}
+		kinds[store.RunJob] = queue.Kind{Work: s.runners.work, May: s.runners.may, Most: s.config.RunnerParallel, OfOne: 1, Attempts: always}
 	}
 	return kinds
 }

@@ -99,8 +99,10 @@ func (k *Keeper) AskAgain(ctx context.Context, deploymentID, id int64) (keep Kee
 		return nil, asked, ctx.Err()
 	}
 	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
-		if asksToWait(asked) { // which is no trouble of the connection
-			return tx.Connection(ctx, id)
+		if asksToWait(asked) { // which is no trouble of the connection, and is told and not kept
+			now, err := tx.Connection(ctx, id)
+			now.Problem = asked.Error()
+			return now, err
 		}
 		problem := ""
 		if asked != nil {

@@ -45,13 +45,13 @@ func (q *Queue) process(ctx context.Context, k Kind, j redoubt.Job) {
 		return
 	}
 	result, media, err := attempt(held, k, j)
-	end := func() error { return q.store.FinishJob(ctx, j, result, media) }
-	if err != nil {
-		end = q.outcome(ctx, log, k, j, err)
-	}
 	if err != nil && ctx.Err() != nil {
 		q.letGo(ctx, log, j)
 		return
+	}
+	end := func() error { return q.store.FinishJob(ctx, j, result, media) }
+	if err != nil {
+		end = q.outcome(ctx, log, k, j, err)
 	}
 	if err = insist(ctx, end); err != nil && ctx.Err() != nil {
 		q.letGo(ctx, log, j)

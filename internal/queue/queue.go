@@ -55,6 +55,9 @@ type Kind struct {
 	// OfOne are how many of these are of one deployment, OfKey of one key of all
 	// deployments; as many as Most. An empty key has no limit of its own.
 	OfOne, OfKey int
+	// May reports whether this process does the work of a deployment; nil: of all. It must not
+	// block.
+	May func(deploymentID int64) bool
 	// Late kinds go on after a stop was asked for: requests under way wait for them.
 	Late bool
 	// Abandoned is called before a job fails for good whose work could not say so, as its
@@ -160,11 +163,11 @@ func (q *Queue) look(ctx, late context.Context, working *sync.WaitGroup) time.Du
 			wait = min(wait, until)
 			continue
 		}
+		k := q.kinds[d.Kind]
 		busy, free := q.busy(d)
-		if !free || late.Err() != nil {
+		if !free || late.Err() != nil || k.May != nil && !k.May(d.DeploymentID) {
 			continue
 		}
-		k := q.kinds[d.Kind]
 		j, failed := q.store.ClaimJob(late, d, busy, k.Lease)
 		err = errors.Join(err, failed)
 		if j != nil {

@@ -36,6 +36,7 @@ type call struct {
 	hostedQuery hostedFindingsQuery
 	tx          *store.Tx            // of operations that the table gives one
 	nulls       []redoubt.FieldError // of the body, where none may be
+	hasBody     bool                 // it has members
 	idempotent  *idempotentRequest   // nil without a key
 	tag         string               // of what can be changed here; empty for none
 	state       string               // of all of such an answer
@@ -145,6 +146,8 @@ func (e *endpoint) canonical(c *call) error {
 		return err
 	}
 	c.nulls = nulls
+	members, isObject := tree.(map[string]any)
+	c.hasBody = len(members) > 0 || !isObject
 	c.lenientBody(e.op, tree)
 	if body, err = json.Marshal(tree); err != nil {
 		return err

@@ -125,6 +125,9 @@ type exceptionInput struct {
 // Resolve checks what the schema cannot.
 func (in *exceptionInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
+	if undecoded(ctx, &in.Body) {
+		return bad
+	}
 	b := &in.Body
 	in.exception = redoubt.Exception{Target: b.Target, Paths: b.Paths, Projects: b.Projects, Reason: b.Reason}
 	in.exception.TriageReason, _ = redoubt.ParseTriageReason(cmp.Or(b.TriageReason, redoubt.AcceptableRisk.String()))

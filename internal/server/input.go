@@ -29,6 +29,12 @@ func (f *faults) addInvalid(err error) {
 	}
 }
 
+// undecoded reports whether a body was sent that could not be decoded: its schema says what is
+// wrong with it, and what a handler would find missing may be there.
+func undecoded(ctx huma.Context, body any) bool {
+	return callOf(ctx.Context()).hasBody && reflect.ValueOf(body).Elem().IsZero()
+}
+
 // copies checks the members of a body that repeat a part of the path: they may
 // be absent, but not differ (semantics §1). It also returns what is null and may not be:
 // every body is checked here.

@@ -22,6 +22,9 @@ type triageInput struct {
 // issue type.
 func (in *triageInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
+	if undecoded(ctx, &in.Body) {
+		return bad
+	}
 	b := &in.Body
 	f := &b.TriageFilter
 	if b.IssueType != "" {

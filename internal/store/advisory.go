@@ -67,6 +67,12 @@ func (tx *Tx) AdvisoryVersion(ctx context.Context) (int64, error) {
 	return tx.session.advisoryVersion(ctx)
 }
 
+// lockAdvisories returns the version of the advisories. The writers of these, and of the work of
+// the server itself, which no deployment's lock keeps apart, come one after the other.
+func (q *session) lockAdvisories(ctx context.Context) (int64, error) {
+	return one(ctx, q, scalar[int64], `SELECT version FROM advisory_state WHERE id = 1`+q.engine.forUpdate)
+}
+
 func (q *session) advisoryVersion(ctx context.Context) (int64, error) {
 	return one(ctx, q, scalar[int64], `SELECT version FROM advisory_state WHERE id = 1`)
 }

@@ -283,6 +283,9 @@ func (s *Store) QueueMatching(ctx context.Context) error {
 }
 
 func (q *session) queueMatching(ctx context.Context, now time.Time) error {
+	if _, err := q.lockAdvisories(ctx); err != nil {
+		return err
+	}
 	_, err := q.enqueue(ctx, 0, now, []redoubt.Job{{Kind: MatchJob, Subject: MatchJob}})
 	return err
 }

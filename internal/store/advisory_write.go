@@ -38,7 +38,7 @@ func (s *Store) AdvisoryDigests(ctx context.Context, names []string) (map[string
 // PublishAdvisories. Of several with one id the last counts.
 func (s *Store) PutAdvisories(ctx context.Context, list []redoubt.Advisory, regroup Regroup) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		version, err := one(ctx, q, scalar[int64], `SELECT version FROM advisory_state WHERE id = 1`+q.engine.forUpdate)
+		version, err := q.lockAdvisories(ctx)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (s *Store) PutAdvisories(ctx context.Context, list []redoubt.Advisory, regr
 func (s *Store) PublishAdvisories(ctx context.Context) (version int64, err error) {
 	behind := s.leastExempted(ctx)
 	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		version, err = one(ctx, q, scalar[int64], `SELECT version FROM advisory_state WHERE id = 1`+q.engine.forUpdate)
+		version, err = q.lockAdvisories(ctx)
 		if err != nil {
 			return err
 		}

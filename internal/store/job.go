@@ -68,13 +68,21 @@ func (tx *Tx) EnsureJob(ctx context.Context, j redoubt.Job) error {
 
 // EnsureServerJob is EnsureJob of work that belongs to no deployment.
 func (s *Store) EnsureServerJob(ctx context.Context, j redoubt.Job) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error { return q.ensureJob(ctx, 0, s.now(), j) })
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		if _, err := q.lockAdvisories(ctx); err != nil {
+			return err
+		}
+		return q.ensureJob(ctx, 0, s.now(), j)
+	})
 }
 
 // EnqueueServer is Enqueue of work that belongs to no deployment.
 func (s *Store) EnqueueServer(ctx context.Context, j redoubt.Job) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		_, err := q.enqueue(ctx, 0, s.now(), []redoubt.Job{j})
+		_, err := q.lockAdvisories(ctx)
+		if err == nil {
+			_, err = q.enqueue(ctx, 0, s.now(), []redoubt.Job{j})
+		}
 		return err
 	})
 }
@@ -250,9 +258,16 @@ func (s *Store) updateJob(ctx context.Context, j redoubt.Job, assignments string
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error { return q.updateJob(ctx, j, assignments, args...) })
 }
 
-// requeueJob is updateJob for a job that is due from then on.
+// requeueJob is updateJob for a job that is due from then on. Where other work of its subject
+// waits, which is newer, the job gives way to that and is gone.
 func (s *Store) requeueJob(ctx context.Context, j redoubt.Job, due time.Time, assignments string, args ...any) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		gone, err := q.exec(ctx, `DELETE FROM job WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4 AND subject <> '' AND EXISTS
+			(SELECT 1 FROM job w WHERE w.deployment_id = $1 AND w.kind = job.kind AND w.subject = job.subject AND w.state = $5)`,
+			j.DeploymentID, j.ID, j.Claim, redoubt.JobRunning, redoubt.JobQueued)
+		if err != nil || gone > 0 {
+			return err
+		}
 		if err := q.updateJob(ctx, j, assignments, args...); err != nil {
 			return err
 		}

@@ -81,6 +81,9 @@ func (s *Store) ClaimJob(ctx context.Context, due redoubt.JobDue, busy []string,
 		q.wrote = len(claimed) > 0
 		return q.jobLooked(ctx, due, now, q.wrote)
 	})
+	if errors.Is(err, redoubt.ErrConflict) { // another server claimed one of the subject at this time
+		return nil, nil
+	}
 	if err != nil {
 		return nil, errors.Join(err, s.passTurn(ctx, due))
 	}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -320,4 +321,86 @@ func TestTenantsThatCannotBeAskedKeepNoOtherWaiting(t *testing.T) {
 		}
 	}
 	t.Error("two looks did not reach the tenant that can be asked")
+}
+
+// TestOneWorksOnASubject, whatever the process: a job that is released beside newer work on its
+// subject gives way to that, and of two servers that claim at once one gets it.
+func TestOneWorksOnASubject(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			config := storetest.Database(t, engine, storetest.NewClock())
+			a, b := storetest.Open(t, config), storetest.Open(t, config)
+			d := storetest.Deployment(t, a)
+			enqueue := func(subject, input string) {
+				update(t, a, d, func(ctx context.Context, tx *store.Tx) error {
+					_, err := tx.Enqueue(ctx, redoubt.Job{Kind: "k", Subject: subject, Input: []byte(input)})
+					return err
+				})
+			}
+			due := redoubt.JobDue{DeploymentID: d.ID, Kind: "k"}
+			for range 50 {
+				enqueue("s", `"old"`)
+				j, err := a.ClaimJob(t.Context(), due, nil, time.Minute)
+				if err != nil || j == nil {
+					t.Fatal(j, err)
+				}
+				enqueue("s", `"new"`)
+				if err := a.ReleaseJob(t.Context(), *j, 0); err != nil {
+					t.Fatal(err)
+				}
+				var all sync.WaitGroup
+				var got [2]*redoubt.Job
+				for i, s := range []*store.Store{a, b} {
+					all.Go(func() {
+						var err error
+						if got[i], err = s.ClaimJob(t.Context(), due, nil, time.Minute); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				all.Wait()
+				if (got[0] == nil) == (got[1] == nil) {
+					t.Fatalf("claimed are %v", got)
+				}
+				one := cmp.Or(got[0], got[1])
+				same(t, "what it is about", string(one.Input), `"new"`)
+				if err := a.FinishJob(t.Context(), *one, nil, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestServerJobsAreEnsuredOnce by two servers that start at a time.
+func TestServerJobsAreEnsuredOnce(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			config := storetest.Database(t, engine, storetest.NewClock())
+			servers := []*store.Store{storetest.Open(t, config), storetest.Open(t, config)}
+			for n := range 30 {
+				kind := fmt.Sprint("load ", n)
+				var all sync.WaitGroup
+				for _, s := range servers {
+					all.Go(func() {
+						if err := s.EnsureServerJob(t.Context(), redoubt.Job{Kind: kind, Subject: "load"}); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				all.Wait()
+				due := redoubt.JobDue{Kind: kind}
+				j, err := servers[0].ClaimJob(t.Context(), due, nil, time.Minute)
+				if err != nil || j == nil {
+					t.Fatal(j, err)
+				}
+				if err := servers[0].FinishJob(t.Context(), *j, nil, ""); err != nil {
+					t.Fatal(err)
+				}
+				if j, err := servers[1].ClaimJob(t.Context(), due, nil, time.Minute); j != nil || err != nil {
+					t.Fatalf("there is another: %+v, %v", j, err)
+				}
+			}
+		})
+	}
 }

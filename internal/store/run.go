@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -79,7 +80,7 @@ func (tx *Tx) endRun(ctx context.Context, r redoubt.Run, o redoubt.RunOutcome) e
 	if err := tx.tellRunFailed(ctx, r); err != nil {
 		return err
 	}
-	if err := tx.QueueNextRun(ctx); err != nil { // another of its host may begin
+	if err := tx.QueueNextRun(ctx, time.Time{}); err != nil { // another of its host may begin
 		return err
 	}
 	return tx.QueueTelling(ctx, r.ProjectID, r.Commit)

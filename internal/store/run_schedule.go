@@ -92,13 +92,14 @@ func (tx *Tx) queueRunning(ctx context.Context, at time.Time) error {
 	return err
 }
 
-// QueueNextRun has servers look for runs when the first that waits is due, if any does.
-func (tx *Tx) QueueNextRun(ctx context.Context) error {
+// QueueNextRun has servers look for runs when the first that waits is due, if any does, and not
+// before a time.
+func (tx *Tx) QueueNextRun(ctx context.Context, from time.Time) error {
 	at, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MIN(due_at), -1) FROM managed_run WHERE deployment_id = $1 AND state = $2`, redoubt.RunQueued)
 	if err != nil || at < 0 {
 		return err
 	}
-	due := time.UnixMicro(at)
+	due := later(time.UnixMicro(at), from)
 	if !due.After(tx.now) {
 		due = time.Time{}
 	}
@@ -110,7 +111,7 @@ func (tx *Tx) EnsureScheduled(ctx context.Context) error {
 	if err := tx.EnsureJob(ctx, redoubt.Job{Kind: ScheduleJob, Subject: ScheduleJob}); err != nil {
 		return err
 	}
-	return tx.QueueNextRun(ctx)
+	return tx.QueueNextRun(ctx, time.Time{})
 }
 
 // NextLeaseEnd is when the first lease of a run under way ends; zero where none is.

@@ -460,6 +460,7 @@ CREATE INDEX job_state ON public.job USING btree (deployment_id, kind, state, ru
 CREATE INDEX job_subject ON public.job USING btree (deployment_id, kind, subject) WHERE (subject <> ''::text)
 CREATE UNIQUE INDEX job_deployment_id_token_key ON public.job USING btree (deployment_id, token)
 CREATE UNIQUE INDEX job_pkey ON public.job USING btree (deployment_id, id)
+CREATE UNIQUE INDEX job_working ON public.job USING btree (deployment_id, kind, subject) WHERE ((state = 2) AND (subject <> ''::text))
 job PRIMARY KEY (deployment_id, id)
 job UNIQUE (deployment_id, token)
 job_due.deployment_id bigint NOT NULL

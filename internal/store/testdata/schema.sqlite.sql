@@ -473,6 +473,7 @@ CREATE INDEX job_finished ON job (deployment_id, kind, finished_at) WHERE finish
 CREATE INDEX job_kind ON job (deployment_id, kind, requester);
 CREATE INDEX job_state ON job (deployment_id, kind, state, run_at, id);
 CREATE INDEX job_subject ON job (deployment_id, kind, subject) WHERE subject <> '';
+CREATE UNIQUE INDEX job_working ON job (deployment_id, kind, subject) WHERE state = 2 AND subject <> '';
 CREATE TABLE job_due (
     deployment_id BIGINT NOT NULL,
     kind          TEXT   NOT NULL,
