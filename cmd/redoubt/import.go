@@ -16,6 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
@@ -80,6 +81,7 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 	if err != nil {
 		return nil, nil, err
 	}
+	redact.Finder{Key: ring.Secret}.Names(&c.Project, &c.RepoURL, &c.Ref, &c.Commit, &c.Category)
 	files.code = c.beside(a.ctx)
 	c.Commit = cmp.Or(files.code.commit, c.Commit)
 	defer files.code.close()

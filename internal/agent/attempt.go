@@ -86,7 +86,7 @@ func (a *Agent) keep(ctx context.Context, attempt redoubt.FailedAttempt) {
 // enqueue takes down a failed attempt. Its deployment is 0 where the caller is not
 // known; allow is asked first, for what is looked up costs more than a refusal.
 func (a *Agent) enqueue(attempt redoubt.FailedAttempt) {
-	if !uniqueID.MatchString(attempt.Name) {
+	if !isUniqueID(attempt.Name) {
 		attempt.Name = "run_" + strings.ToLower(rand.Text())
 	}
 	select {
@@ -128,7 +128,7 @@ func (a *Agent) refused(r *http.Request, cause error, status int) {
 		why = brief(cause.Error(), maxCause)
 	}
 	attempt.Cause = r.Method + " " + brief(r.URL.Path, maxAgent) + ": " + why
-	attempt.Repository, attempt.Ref = beginning(r)
+	attempt.Repository, attempt.Ref = a.beginning(r)
 	a.enqueue(attempt)
 }
 
@@ -170,7 +170,7 @@ const maxBeginning = 64 << 10
 
 // beginning reads which repository and ref a refused scan was of, where the
 // request is the one that begins it.
-func beginning(r *http.Request) (repository, ref string) {
+func (a *Agent) beginning(r *http.Request) (repository, ref string) {
 	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, "/api/cli/") || r.Header.Get("Content-Encoding") != "" {
 		return "", ""
 	}
@@ -182,7 +182,7 @@ func beginning(r *http.Request) (repository, ref string) {
 	if json.NewDecoder(bytes.NewReader(text)).Decode(&request) != nil {
 		return "", ""
 	}
-	begun, err := request.begun()
+	begun, err := request.begun(a.SecretKey)
 	if err != nil {
 		return brief(cmp.Or(request.Project.DisplayName, request.Project.Repository), maxAgent), ""
 	}

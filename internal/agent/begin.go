@@ -18,6 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
@@ -79,12 +80,16 @@ var runName = regexp.MustCompile(`\bredoubt-ci/([0-9A-Za-z]{8,64})\b`)
 
 var uniqueID = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
 
+// isUniqueID reports whether a text names a scan. A credential does not.
+func isUniqueID(s string) bool { return uniqueID.MatchString(s) && redact.Text(s) == s }
+
 // begun checks what a scanner says and puts it into our words.
-func (b *beginRequest) begun() (begun, error) {
+func (b *beginRequest) begun(key []byte) (begun, error) {
 	if b.Project == (projectMetadata{}) {
 		b.Project = b.Meta
 	}
 	p := &b.Project
+	redact.Finder{Key: key}.Names(&p.DisplayName, &p.Repository, &p.URL, &p.Branch, &p.Commit, &p.RepoID)
 	out := begun{
 		Project: redoubt.Project{Name: cmp.Or(p.DisplayName, p.Repository), URL: weblink.URL(p.URL)},
 		Ref:     ref(p.Environment, p.Branch), Commit: p.Commit, Full: p.Full, Products: b.Scan.Products, OnlyRules: b.Scan.OnlyRules,
@@ -96,7 +101,7 @@ func (b *beginRequest) begun() (begun, error) {
 	fault := func(location, text string) {
 		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: location, Message: text})
 	}
-	if !uniqueID.MatchString(b.Scan.UniqueID) {
+	if !isUniqueID(b.Scan.UniqueID) {
 		fault("scan_metadata.unique_id", "must have 1 to 128 letters, digits, dots, underscores and hyphens")
 	}
 	if err := redoubt.CheckProjectName(out.Project.Name); err != nil {
@@ -203,7 +208,7 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 	}
 	// Older scanners name their run in the header alone.
 	request.Scan.UniqueID = cmp.Or(request.Scan.UniqueID, r.Header.Get("X-Semgrep-Scan-ID"))
-	b, err := request.begun()
+	b, err := request.begun(a.SecretKey)
 	if err != nil {
 		return info, known, err
 	}

@@ -107,7 +107,7 @@ func (a *Agent) failure(w http.ResponseWriter, r *http.Request, caller auth.Call
 		return err
 	}
 	attempt := a.attemptOf(r, redoubt.FailedOpen)
-	if uniqueID.MatchString(request.RequestID) {
+	if isUniqueID(request.RequestID) {
 		attempt.Name = request.RequestID
 	}
 	cause := strings.ReplaceAll(request.Error, orNever(edge.Credential(r)), redact.Mark)

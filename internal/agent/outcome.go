@@ -8,6 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -24,7 +25,8 @@ type outcomeResponse struct {
 // scanner itself is told only whether the build may pass.
 func (a *Agent) outcome(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	q := r.URL.Query()
-	name, branch := q.Get("project"), redoubt.FullRef(q.Get("ref"))
+	names := redact.Finder{Key: a.SecretKey}
+	name, branch := names.Name(q.Get("project")), redoubt.FullRef(names.Name(q.Get("ref")))
 	if name == "" {
 		return redoubt.Invalid("query.project", "is needed: the project that was scanned")
 	}

@@ -34,7 +34,7 @@ func TestFaultsOfABeginningComeInOrder(t *testing.T) {
 		var b beginRequest
 		b.Scan.UniqueID = "u"
 		b.Project = projectMetadata{Repository: "a/b", Branch: "\x01", Commit: "\x01", RepoID: "\x01"}
-		_, err := b.begun()
+		_, err := b.begun(nil)
 		invalid, ok := err.(*redoubt.InvalidError) //nolint:errorlint // as begun returns it
 		if !ok || len(invalid.Fields) != 3 {
 			t.Fatal(err)

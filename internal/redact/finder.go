@@ -4,7 +4,11 @@
 package redact
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"math/bits"
+	"net/url"
 	"strings"
 )
 
@@ -23,6 +27,8 @@ type Finder struct {
 	Found func(secret string)
 	// KeepLines keeps the number of lines: a credential of several lines becomes as many marks.
 	KeepLines bool
+	// Key is the key under which Name hashes. Without one, Name puts Mark.
+	Key []byte
 }
 
 // Text redacts a text with the zero Finder.
@@ -33,20 +39,43 @@ func (f Finder) Text(s string) string {
 	if len(s) < minValue {
 		return s
 	}
+	f.Key = nil
 	return Joined(f.assigned(f.shapes(s)))
 }
 
-// Name redacts a name or version, which has no assignments but may be an address.
+// Name redacts a name, path, ref or version, which has no assignments but may be an address. A
+// keyed hash of fixed length replaces each credential, so that equal names stay equal and
+// different ones differ. Where an escaped name holds one, the result is not escaped.
 func (f Finder) Name(s string) string {
+	s = f.name(s)
+	if !strings.ContainsAny(s, "%+") {
+		return s
+	}
+	if plain, err := url.QueryUnescape(s); err == nil {
+		if redacted := f.name(plain); redacted != plain {
+			return redacted
+		}
+	}
+	return s
+}
+
+// Names redacts several names in place.
+func (f Finder) Names(names ...*string) {
+	for _, name := range names {
+		*name = f.Name(*name)
+	}
+}
+
+func (f Finder) name(s string) string {
 	s = f.shapes(s)
-	if strings.Contains(s, userInfo.mark) {
+	if strings.Contains(s, userInfo.mark) && strings.ContainsAny(s, "@=") {
 		for _, shape := range []shape{signedInAs, inQuery} {
 			s = shape.replace(s, func(secret string) string {
-				if secret == Mark || !IsSecretValue(secret) || !IsRandom(secret) && shape.mark == signedInAs.mark {
+				if !IsSecretValue(secret) || !IsRandom(secret) && shape.mark == signedInAs.mark {
 					return secret
 				}
 				f.found(secret)
-				return Mark
+				return f.mark(secret)
 			})
 		}
 	}
@@ -68,7 +97,7 @@ func (f Finder) shapes(s string) string {
 			break
 		}
 		s = shapes[place].replace(s, func(secret string) string {
-			if is := shapes[place].is; is != nil && !is(secret) {
+			if is := shapes[place].is; is != nil && !is(secret) || IsPlaceholder(secret) {
 				return secret
 			}
 			f.found(secret)
@@ -85,12 +114,17 @@ func (f Finder) shapes(s string) string {
 		if IsRandom(password) {
 			f.found(password)
 		}
-		return Mark
+		return f.mark(password)
 	})
 }
 
 // mark stands where a secret was, on as many lines where lines are to stay.
 func (f Finder) mark(secret string) string {
+	if len(f.Key) > 0 {
+		mac := hmac.New(sha256.New, f.Key)
+		mac.Write([]byte("name " + secret))
+		return "REDACTED-" + hex.EncodeToString(mac.Sum(nil)[:8])
+	}
 	if !f.KeepLines {
 		return Mark
 	}

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/base64"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -127,6 +128,44 @@ func FuzzText(f *testing.F) {
 			t.Errorf("%q became %q", s, once)
 		}
 		Log(s)
-		Finder{}.Name(s)
+		Finder{Key: []byte("k")}.Name(s)
 	})
+}
+
+// TestNamesStayEqual: a keyed hash of fixed length replaces each kind in names, and equal names
+// stay equal.
+func TestNamesStayEqual(t *testing.T) {
+	mine, other := Finder{Key: []byte("k")}, Finder{Key: []byte("another")}
+	for name, draw := range kinds {
+		if name == "given in a sentence" {
+			continue // a name assigns nothing
+		}
+		rapid.Check(t, func(rt *rapid.T) {
+			random := func(alphabet string, n int) string {
+				return string(rapid.SliceOfN(rapid.SampledFrom([]byte(alphabet)), n, n).Draw(rt, "random"))
+			}
+			before, secret, after := draw(random)
+			_, second, _ := draw(random)
+			got := mine.Name(before + secret + after)
+			size := len(before+after) + len("REDACTED-0123456789abcdef")
+			if len(got) != size || !strings.HasPrefix(got, before) || !strings.HasSuffix(got, after) {
+				rt.Fatalf("%s: %q became %q", name, before+secret+after, got)
+			}
+			if mine.Name(before+secret+after) != got || mine.Name(got) != got || other.Name(got) != got {
+				rt.Fatalf("%s: %q does not stay", name, got)
+			}
+			if other.Name(before+secret+after) == got || second != secret && mine.Name(before+second+after) == got {
+				rt.Fatalf("%s: another name or key gives %q too", name, got)
+			}
+		})
+	}
+	escaped := "https://x.example/r?vcs_url=" + url.QueryEscape("https://ci:p1-Qw8zRt5y@host/a")
+	if got := mine.Name(escaped); strings.Contains(got, "Qw8zRt5y") || !strings.HasPrefix(got, "https://x.example/r?vcs_url=https://ci:REDACTED-") {
+		t.Error(got)
+	}
+	for _, s := range []string{"src/a+b%20c.py", "1.0.0+build", "100%", "pkg:npm/%40acme/left@1.0.0"} {
+		if got := mine.Name(s); got != s {
+			t.Errorf("%s became %s", s, got)
+		}
+	}
 }

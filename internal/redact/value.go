@@ -105,7 +105,7 @@ func IsUnlikeWords(c rune) bool {
 }
 
 // placeholder is what stands for a secret and gives nothing away.
-var placeholder = regexp.MustCompile(`^(?i:\[?\**(redacted)?\**\]?|requires login)$`)
+var placeholder = regexp.MustCompile(`^(?i:\[?\**(redacted)?\**\]?|redacted-[0-9a-f]{16}|requires login)$`)
 
 // IsPlaceholder reports whether a text stands for a secret and gives nothing away.
 func IsPlaceholder(s string) bool { return placeholder.MatchString(s) }

@@ -195,7 +195,7 @@ func (c *cycloneDX) analysis(s *redoubt.VEXStatement, v *cdx.Vulnerability) (mis
 	case a.State == "":
 		return "its analysis has no state"
 	case s.Status == 0:
-		return fmt.Sprintf("its analysis has the state %.40q, which CycloneDX does not have", read.Text(a.State).Name())
+		return fmt.Sprintf("its analysis has the state %q, which CycloneDX does not have", read.Text(a.State).Name())
 	}
 	return ""
 }

@@ -187,12 +187,12 @@ func (d *openVEX) take(item string, v *openVEXStatement) (misfit string, err err
 	case len(s.Names) == 0 || s.Names[0] == ".":
 		return "it names no vulnerability", nil
 	case !slices.Contains(openVEXStatuses, s.Status):
-		return fmt.Sprintf("its status is %.40q; it must be not_affected, affected, fixed or under_investigation", v.Status.Name()), nil
+		return fmt.Sprintf("its status is %q; it must be not_affected, affected, fixed or under_investigation", v.Status.Name()), nil
 	case len(v.Products) == 0:
 		return "it names no product", nil
 	case v.Justification != "":
 		if openVEX, _, ok := redoubt.VEXJustification(v.Justification.Name()); !ok || openVEX != v.Justification.Name() {
-			return fmt.Sprintf("its justification is %.60q, which OpenVEX does not have", v.Justification.Name()), nil
+			return fmt.Sprintf("its justification is %q, which OpenVEX does not have", v.Justification.Name()), nil
 		}
 	case s.Status == redoubt.VEXNotAffected && v.ImpactText.Name() == "":
 		return "it says not_affected without a justification or an impact_statement", nil

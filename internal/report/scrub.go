@@ -14,8 +14,9 @@ type cleaner struct {
 	redactor *redactor
 	// id is for what tells things apart: words that are secrets elsewhere may stand there.
 	id, name, text func(limit int, s *string)
-	holds          func(code string) bool // whether it was changed for a secret that is surely one; nil: always
-	rules          map[*redoubt.Rule]bool // cleaned already
+	holds          func(code string) bool     // whether it was changed for a secret that is surely one; nil: always
+	label          func(limit int, s *string) // for what rules are called, as policies serve them; nil: name
+	rules          map[*redoubt.Rule]bool     // cleaned already
 }
 
 func (c cleaner) ids(fields ...*string) {
@@ -133,6 +134,9 @@ func (c cleaner) rule(rule *redoubt.Rule) {
 		return
 	}
 	c.rules[rule] = true
+	if c.label != nil {
+		c.name = c.label
+	}
 	name := rule.Name
 	c.texts(read.MaxBlock, &rule.Message)
 	c.names(read.MaxName, &rule.Name, &rule.Category, &rule.URL, &rule.SecretType)

@@ -54,7 +54,7 @@ type redactor struct {
 }
 
 func newRedactor(key []byte) *redactor {
-	return &redactor{key: key, whole: map[string]bool{}, parts: map[string]bool{}, declared: map[*redoubt.Rule]bool{}, computed: map[string]bool{}, wider: map[string]string{}, boms: boms{}}
+	return &redactor{key: key, whole: map[string]bool{}, parts: map[string]bool{}, declared: map[*redoubt.Rule]bool{}, computed: map[string]bool{}, wider: map[string]string{}, boms: boms{}, learned: map[string]bool{}, words: map[string]bool{}}
 }
 
 // known is how many secrets and spellings of them are remembered.

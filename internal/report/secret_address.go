@@ -65,14 +65,8 @@ func (r *redactor) watch() *addressWatch {
 	}
 	return &addressWatch{learn: func(secret string) {
 		if !r.learned[secret] && len(r.learned) < maxLearned {
-			if r.learned == nil {
-				r.learned = map[string]bool{}
-			}
 			r.learned[secret] = true
 			if !redact.IsRandom(secret) && !r.whole[secret] {
-				if r.words == nil {
-					r.words = map[string]bool{}
-				}
 				r.words[secret] = true
 			}
 			r.remember(secret)

@@ -17,18 +17,18 @@ const minShape = 15
 // byShape takes out of strings what has the shape of a credential, whatever they are:
 // lockfiles and bills of materials hold the addresses that packages came from, and
 // rules those that explain them, with what signs in there. Strings often come again.
-func (r *redactor) byShape() func(limit int, s *string) {
+func byShape(finder redact.Finder) func(limit int, s *string) {
 	known := map[string]string{}
 	return func(_ int, s *string) {
 		if len(*s) < minShape && !strings.Contains(*s, ":/") {
 			return
 		}
-		if !redact.MayHold(*s) { // which is told as fast as whether it came before
+		if !redact.MayHold(*s) && !strings.Contains(*s, "%") { // which is told as fast as whether it came before
 			*s = redact.Joined(*s)
 			return
 		}
 		if len(*s) > maxKnown {
-			*s = r.finder().Name(*s)
+			*s = finder.Name(*s)
 			return
 		}
 		blanked, ok := known[*s]
@@ -36,7 +36,7 @@ func (r *redactor) byShape() func(limit int, s *string) {
 			if len(known) >= maxKnownStrings {
 				clear(known)
 			}
-			blanked = r.finder().Name(*s)
+			blanked = finder.Name(*s)
 			known[*s] = blanked
 		}
 		*s = blanked
@@ -53,13 +53,16 @@ const maxKnownStrings = 100_000
 // cleanDependency has all texts of a dependency that come from outside cleaned.
 func cleanDependency(d *redoubt.Dependency, clean func(string) string) {
 	name, version := d.Name, d.Version
+	if spelled := strings.ReplaceAll(name, "-", "_"); d.Ecosystem == "pypi" && clean(spelled) != spelled { // which PyPI respells
+		d.Name = spelled
+	}
 	for _, s := range []*string{&d.Name, &d.Version, &d.Supplier, &d.Via.Name, &d.Via.Version} {
 		*s = clean(*s)
 	}
 	for i := range d.Licenses {
 		d.Licenses[i] = clean(d.Licenses[i])
 	}
-	if d.Name != name || d.Version != version || strings.ContainsAny(d.PURL, "?#") || strings.Contains(d.Name+d.Version, redacted) {
+	if d.Name != name || d.Version != version || strings.ContainsAny(d.PURL, "?#") || strings.Contains(d.Name+d.Version, "REDACTED") {
 		d.PURL = cleanPURL(d.PURL, clean)
 	}
 }

@@ -30,8 +30,10 @@ func (r *redactor) blank(reports []*redoubt.Report) {
 			rep.Refused[i].Reason = r.blankText(rep.Refused[i].Reason)
 		}
 	}
-	blank := r.byShape()
-	c := cleaner{redactor: r, id: blank, name: blank, text: blank, rules: map[*redoubt.Rule]bool{}}
+	unkeyed := r.finder()
+	unkeyed.Key = nil
+	name, text := byShape(r.finder()), byShape(unkeyed)
+	c := cleaner{redactor: r, id: name, name: name, text: text, label: text, rules: map[*redoubt.Rule]bool{}}
 	for _, rep := range reports {
 		c.report(rep)
 	}
@@ -161,7 +163,7 @@ func blankStrings(code string) (blanked string, found []string) {
 
 // finder takes credentials out of texts, and notes those that other texts may hold.
 func (r *redactor) finder() redact.Finder {
-	return redact.Finder{Found: r.addPart, KeepLines: r.keepLines}
+	return redact.Finder{Found: r.addPart, KeepLines: r.keepLines, Key: r.key}
 }
 
 func (r *redactor) blankText(s string) string { return r.finder().Text(s) }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -250,7 +251,7 @@ func SemgrepRule(rule []byte) (*redoubt.Rule, error) {
 	out := r.Metadata.rule(r.ID.Name(), r.Severity, r.DependsOn != nil)
 	out.Message, out.Languages = r.Message.Block(), r.Languages.Names()
 	out.Version = 0 // what it says is of where it was taken from
-	blank := newRedactor(nil).byShape()
+	blank := byShape(redact.Finder{})
 	cleaner{id: blank, name: blank, text: blank, rules: map[*redoubt.Rule]bool{}}.rule(out)
 	return out, nil
 }

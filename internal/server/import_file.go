@@ -12,6 +12,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/conceal"
+	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
@@ -68,6 +69,7 @@ func (f *importFiles) begin(ctx context.Context) error {
 		return nil
 	}
 	f.begun = true
+	f.names().Names(&f.in.Project, &f.in.Ref, &f.in.Commit, &f.in.Category, &f.in.RepoURL, &f.in.Filename, &f.in.Root)
 	c := f.call
 	return c.view(ctx, func(ctx context.Context) error {
 		texts, err := c.tx.RuleTexts(ctx)
@@ -168,9 +170,12 @@ func (f *importFiles) readFile(body io.Reader, name string) error {
 	return err
 }
 
+// names redacts what the request says of its files, as the reports are.
+func (f *importFiles) names() redact.Finder { return redact.Finder{Key: f.o.Key} }
+
 func (f *importFiles) options(name string) report.Options {
 	o := f.o
-	o.Name, o.Format, o.Category, o.Root = name, report.Format(f.in.Format), f.in.Category, f.in.Root
+	o.Name, o.Format, o.Category, o.Root = f.names().Name(name), report.Format(f.in.Format), f.in.Category, f.in.Root
 	return o
 }
 

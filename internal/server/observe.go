@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/redact"
 )
 
 // observe gives every request its id and its place in the context, and writes
@@ -88,7 +89,7 @@ var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
 // requestID is the client's own, where that is harmless, else a fresh one.
 func requestID(r *http.Request) string {
-	if id := r.Header.Get("X-Request-Id"); saneRequestID.MatchString(id) {
+	if id := r.Header.Get("X-Request-Id"); saneRequestID.MatchString(id) && redact.Text(id) == id {
 		return id
 	}
 	return strings.ToLower(rand.Text())

@@ -15,9 +15,15 @@ const (
 	MarkedAddress = "https://ci:" + Mark + "@host.example.com/a/b"
 )
 
-// Marked are copies of a JSON document in which one text each is the address: a
+// Marked returns copies of a JSON document in which one text each is the address: a
 // text for each way of members to one, whatever its places in lists.
-func Marked(t testing.TB, doc []byte) (copies [][]byte) {
+func Marked(t testing.TB, doc []byte) [][]byte {
+	return Planted(t, doc, func(string) string { return MarkedAddress })
+}
+
+// Planted returns copies of a JSON document as Marked does, with what a function makes of
+// the text.
+func Planted(t testing.TB, doc []byte, plant func(text string) string) (copies [][]byte) {
 	t.Helper()
 	var root any
 	dec := json.NewDecoder(bytes.NewReader(doc))
@@ -47,7 +53,7 @@ func Marked(t testing.TB, doc []byte) (copies [][]byte) {
 		case string:
 			if !seen[way] {
 				seen[way] = true
-				put(MarkedAddress)
+				put(plant(v))
 				write()
 				put(v)
 			}
@@ -59,13 +65,18 @@ func Marked(t testing.TB, doc []byte) (copies [][]byte) {
 
 var word = regexp.MustCompile("[^\\s\"'`=,;\\[\\]{}()<>]{2,}")
 
-// MarkedWords are copies of a text in which one word each is the address.
-func MarkedWords(doc []byte) (copies [][]byte) {
+// MarkedWords returns copies of a text in which one word each is the address.
+func MarkedWords(doc []byte) [][]byte {
+	return PlantedWords(doc, func(string) string { return MarkedAddress })
+}
+
+// PlantedWords returns copies of a text in which one word each is what a function makes of it.
+func PlantedWords(doc []byte, plant func(word string) string) (copies [][]byte) {
 	seen := map[string]bool{}
 	for _, at := range word.FindAllIndex(doc, -1) {
 		if w := string(doc[at[0]:at[1]]); !seen[w] && len(seen) < 120 {
 			seen[w] = true
-			copies = append(copies, slices.Concat(doc[:at[0]], []byte(MarkedAddress), doc[at[1]:]))
+			copies = append(copies, slices.Concat(doc[:at[0]], []byte(plant(w)), doc[at[1]:]))
 		}
 	}
 	return copies
