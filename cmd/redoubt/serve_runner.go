@@ -119,11 +119,7 @@ func (o *ownRunners) look(ctx context.Context) int {
 		if err != nil {
 			continue // it was logged, and is tried again
 		}
-		there, err := o.store.TouchRunner(ctx, d.ID, r.tokenID)
-		if err == nil && !there { // somebody put its token out of force
-			err = r.register(ctx)
-		}
-		o.logFailure(ctx, d, "noting that the built-in runner is there", err)
+		o.logFailure(ctx, d, "noting that the built-in runner is there", r.seen(ctx))
 	}
 	return len(deployments)
 }
@@ -318,6 +314,20 @@ func ownID(file string) (string, error) {
 // ownTokenLasts is for how long the token of a runner in a server is in force: another is
 // made then, and a server that is gone leaves none.
 const ownTokenLasts = 30 * 24 * time.Hour
+
+// seen notes that the runner is there, with another token where somebody put the one it has out
+// of force. While it has a run, that tells of it.
+func (r *ownRunner) seen(ctx context.Context) error {
+	if !r.busy.TryLock() {
+		return nil
+	}
+	defer r.busy.Unlock()
+	there, err := r.store.TouchRunner(ctx, r.deployment.ID, r.tokenID)
+	if err != nil || there {
+		return err
+	}
+	return r.register(ctx)
+}
 
 // runOne makes a run, if one waits: with another token where the server takes the one it has no
 // more, as somebody put that out of force, or it ended.

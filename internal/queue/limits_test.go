@@ -28,10 +28,11 @@ func TestLimits(t *testing.T) {
 				j.DeploymentID, j.Key = int64(rapid.IntRange(1, 3).Draw(rt, "deployment")), rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(rt, "key")
 			}
 			var mu sync.Mutex
-			working, most := map[string]int{}, map[string]int{}
+			working, most, ended := map[string]int{}, map[string]int{}, time.Time{}
 			count := func(by int, j redoubt.Job) {
 				mu.Lock()
 				defer mu.Unlock()
+				ended = time.Now()
 				of := []string{"all", fmt.Sprint("deployment ", j.DeploymentID)}
 				if j.Key != "" {
 					of = append(of, "key "+j.Key)
@@ -42,12 +43,10 @@ func TestLimits(t *testing.T) {
 				}
 			}
 			began := time.Now()
-			var ended time.Time
 			run(m, time.Hour, map[string]Work{"work": func(_ context.Context, j redoubt.Job) ([]byte, string, error) {
 				count(1, j)
 				time.Sleep(time.Second)
 				count(-1, j)
-				ended = time.Now()
 				return nil, "", nil
 			}}, k)
 			for name, n := range most {
@@ -107,9 +106,14 @@ func TestWokenAtOnce(t *testing.T) {
 		if at := <-done; at != 10*time.Second {
 			t.Errorf("due at 10s, it worked at %s", at)
 		}
-		before := m.looks
+		looks := func() int {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return m.looks
+		}
+		before := looks()
 		time.Sleep(5 * time.Minute)
-		if n := m.looks - before; n > 104 {
+		if n := looks() - before; n > 104 {
 			t.Errorf("it looked %d times in five minutes", n)
 		}
 		stop()
