@@ -38,4 +38,5 @@ type JobDue struct {
 	DeploymentID int64 // 0: of the server itself
 	Kind         string
 	At           time.Time
+	Ordered      bool // a job of the kind waits while another works in the deployment, whatever the process
 }

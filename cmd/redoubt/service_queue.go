@@ -15,7 +15,7 @@ import (
 )
 
 // scanLease is how long a scan waits for a process that died while it applied
-// it: not long, for a build waits with it.
+// it: not long, for a build waits with it. So do the messages of a deployment.
 const scanLease = 15 * time.Second
 
 // deliverLease is how long a receiver waits for a process that died while it delivered to it:
@@ -38,7 +38,7 @@ func (s *service) kinds(a *app) map[string]queue.Kind {
 	kinds := map[string]queue.Kind{
 		agent.ScanJob:     {Work: s.scanner.Apply, Attempts: agent.Attempts, Lease: scanLease, Abandoned: s.scanner.Abandoned, Late: true},
 		server.SBOMJob:    {Work: s.exportSBOM(a)},
-		store.NotifyJob:   {Work: s.notifier.Match, Most: 4, OfOne: 1, Attempts: notify.MatchAttempts},
+		store.NotifyJob:   {Work: s.notifier.Match, Most: 4, OfOne: 1, Ordered: true, Lease: scanLease, Attempts: notify.MatchAttempts},
 		store.DeliverJob:  {Work: s.notifier.Deliver, Most: 128, OfOne: 32, OfKey: 4, Lease: deliverLease, Attempts: always},
 		store.HearJob:     of(host, s.keeper.Hear),
 		store.TellJob:     of(host, s.keeper.Tell),

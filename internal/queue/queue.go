@@ -58,6 +58,9 @@ type Kind struct {
 	// May reports whether this process does the work of a deployment; nil: of all. It must not
 	// block.
 	May func(deploymentID int64) bool
+	// Ordered kinds do the jobs of a deployment one after the other, as they came, also where a
+	// process died with one; one that fails and is tried again is passed.
+	Ordered bool
 	// Late kinds go on after a stop was asked for: requests under way wait for them.
 	Late bool
 	// Abandoned is called before a job fails for good whose work could not say so, as its
@@ -168,6 +171,7 @@ func (q *Queue) look(ctx, late context.Context, working *sync.WaitGroup) time.Du
 		if !free || late.Err() != nil || k.May != nil && !k.May(d.DeploymentID) {
 			continue
 		}
+		d.Ordered = k.Ordered
 		j, failed := q.store.ClaimJob(late, d, busy, k.Lease)
 		err = errors.Join(err, failed)
 		if j != nil {

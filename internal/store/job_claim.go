@@ -58,11 +58,15 @@ func (s *Store) DueJobs(ctx context.Context, kinds []string, within time.Duratio
 
 // ClaimJob leases the oldest due job of a tenant and kind whose key is not busy; nil when none
 // is due. A job whose lease ran out, since its worker died, is due again; one whose subject
-// another job of the kind works on is not, until that has ended. Each claim has a higher number,
+// another job of the kind works on is not, until that has ended, nor one of an ordered kind while
+// another works. Each claim has a higher number,
 // and only the newest one may renew, finish, retry or fail the job. Where the tenant cannot be
 // asked, as on a node that is away, it goes behind the others.
 func (s *Store) ClaimJob(ctx context.Context, due redoubt.JobDue, busy []string, lease time.Duration) (*redoubt.Job, error) {
-	now := s.now()
+	now, ordered := s.now(), 0
+	if due.Ordered {
+		ordered = 1
+	}
 	var claimed []redoubt.Job
 	err := s.engine.update(ctx, func(ctx context.Context, q *session) (err error) {
 		isBusy, list := q.in("key", 7, busy)
@@ -71,10 +75,10 @@ func (s *Store) ClaimJob(ctx context.Context, due redoubt.JobDue, busy []string,
 			WHERE deployment_id = $1 AND id = (
 				SELECT id FROM job WHERE deployment_id = $1 AND kind = $2 AND (state = $4 AND lease_until <= $5 OR state = $3 AND run_at <= $5
 					AND (subject = '' OR subject NOT IN (SELECT subject FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $4)))
-					AND NOT (`+isBusy+`)
+					AND NOT (`+isBusy+`) AND ($8 = 0 OR state = $4 OR NOT EXISTS (SELECT 1 FROM job r WHERE r.deployment_id = $1 AND r.kind = $2 AND r.state = $4))
 				ORDER BY run_at, id LIMIT 1`+q.engine.skipLocked+`
 			)
-			RETURNING `+jobColumns, due.DeploymentID, due.Kind, redoubt.JobQueued, redoubt.JobRunning, now, now.Add(lease), list)
+			RETURNING `+jobColumns, due.DeploymentID, due.Kind, redoubt.JobQueued, redoubt.JobRunning, now, now.Add(lease), list, ordered)
 		if err != nil {
 			return err
 		}

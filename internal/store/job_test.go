@@ -404,3 +404,36 @@ func TestServerJobsAreEnsuredOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestOrderedJobsComeOneAfterTheOther, also where the worker of one died.
+func TestOrderedJobsComeOneAfterTheOther(t *testing.T) {
+	eachWorkplace(t, func(w workplace) {
+		for _, token := range []string{"first", "second", "third"} {
+			w.add(token)
+		}
+		due := redoubt.JobDue{DeploymentID: w.d.ID, Kind: exports[0], Ordered: true}
+		claim := func() *redoubt.Job {
+			j, err := w.ClaimJob(w.t.Context(), due, nil, time.Minute)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			return j
+		}
+		if j := claim(); j == nil || j.Token != "first" {
+			w.t.Fatalf("claimed is %+v", j)
+		}
+		if j := claim(); j != nil {
+			w.t.Fatalf("claimed is %+v while the first is under way", j)
+		}
+		w.clock.Advance(time.Minute + time.Second) // its worker died
+		for _, token := range []string{"first", "second", "third"} {
+			j := claim()
+			if j == nil || j.Token != token {
+				w.t.Fatalf("claimed is %+v, want %s", j, token)
+			}
+			if err := w.FinishJob(w.t.Context(), *j, nil, ""); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	})
+}
