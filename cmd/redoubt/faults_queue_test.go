@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,17 +91,21 @@ func TestFaultsQueue(t *testing.T) {
 }
 
 func (f *faulty) killsWithReceivers() {
-	always, mostly := func() bool { return true }, func() bool { return rand.IntN(8) > 0 }
+	always := func() bool { return true }
+	mostly := func() func() bool { // never twice in a row, after which it would be left alone for long
+		var asked atomic.Int32
+		return func() bool { return asked.Add(1)%5 != 2 }
+	}
 	nothing := func(http.ResponseWriter, bool) {}
 	hooks := map[string]*hook{
 		"healthy": newHook(f.t, always, nothing),
 		"slow":    newHook(f.t, always, func(http.ResponseWriter, bool) { time.Sleep(1500 * time.Millisecond) }),
-		"failing": newHook(f.t, mostly, func(w http.ResponseWriter, taken bool) {
+		"failing": newHook(f.t, mostly(), func(w http.ResponseWriter, taken bool) {
 			if !taken {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}
 		}),
-		"hanging up": newHook(f.t, mostly, func(w http.ResponseWriter, taken bool) {
+		"hanging up": newHook(f.t, mostly(), func(w http.ResponseWriter, taken bool) {
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {
 				return
