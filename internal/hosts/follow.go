@@ -11,12 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-const (
-	// pollEvery is how often hosts are asked for change requests.
-	pollEvery = 5 * time.Minute
-	// checkEvery is how often they are asked for their repositories.
-	checkEvery = time.Hour
-)
+// checkEvery is how often hosts are asked for their repositories.
+const checkEvery = time.Hour
 
 // following is who follows in the trail.
 var following = redoubt.Actor{Kind: "system", Name: "connections"}
@@ -53,7 +49,7 @@ func (k *Keeper) Follow(ctx context.Context, j redoubt.Job) (result []byte, medi
 		return nil, "", ctx.Err()
 	}
 	return nil, "", k.Store.Update(ctx, d.ID, following, func(ctx context.Context, tx *store.Tx) error {
-		return tx.QueueFollowing(ctx, c, tx.Now().Add(pollEvery))
+		return tx.QueueFollowing(ctx, c, tx.Now().Add(store.FollowEvery))
 	})
 }
 

@@ -74,8 +74,17 @@ func newShared(t *testing.T, s *store.Store, n int) (w *world, of shared, other 
 
 func (w *world) add(deployment int64, address string) {
 	w.t.Helper()
-	_, err := w.keeper.Add(w.t.Context(), deployment, storetest.Actor, redoubt.Connection{Kind: redoubt.HostGitea, Name: address, BaseURL: address, Follow: []string{"**"}}, credential)
+	c, err := w.keeper.Add(w.t.Context(), deployment, storetest.Actor, redoubt.Connection{Kind: redoubt.HostGitea, Name: address, BaseURL: address, Follow: []string{"**"}}, credential)
 	w.must(err)
+	w.followNow(deployment, c)
+}
+
+// followNow has the host of a connection be polled at once.
+func (w *world) followNow(deployment int64, c redoubt.Connection) {
+	w.t.Helper()
+	w.must(w.s.Update(w.t.Context(), deployment, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		return tx.QueueFollowing(ctx, c, time.Time{})
+	}))
 }
 
 // scanAll ends a scan of each project of a deployment.
@@ -206,7 +215,7 @@ func (h timedHost) note(ctx context.Context) {
 // TestWhatAHostIsAskedHasATimeOfItsOwn: its repositories, and then what is new in them.
 func TestWhatAHostIsAskedHasATimeOfItsOwn(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
-	w.connect()
+	w.followNow(w.d.ID, w.connect())
 	w.now = w.now.Add(2 * time.Hour)
 	c := w.keeper.Config
 	of := timedHost{w.host, make(chan time.Time, 10)}

@@ -30,6 +30,9 @@ func HostKey(baseURL string) string {
 	return baseURL
 }
 
+// FollowEvery is the interval at which the code host of a connection is polled.
+const FollowEvery = 5 * time.Minute
+
 // FollowJob is the kind of job that asks a code host what is new to one connection.
 const FollowJob = "follow"
 

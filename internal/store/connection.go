@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -84,7 +83,7 @@ func (tx *Tx) AddConnection(ctx context.Context, c redoubt.Connection, seal func
 		return c, connectionNameTaken(c.Name, err)
 	}
 	tx.audit("connection.create", subject("connection", c.ID), nil, imageOfConnection(c))
-	return c, tx.QueueFollowing(ctx, c, time.Time{})
+	return c, tx.QueueFollowing(ctx, c, tx.now.Add(FollowEvery)) // the host was asked just now
 }
 
 // peopleOf are the people of a connection, never nil.
