@@ -22,7 +22,7 @@ type Telling struct {
 	Commit    string `json:"commit"`
 }
 
-// HostKey is the key of jobs that ask a code host, by the address of the connection.
+// HostKey returns the key of jobs that call a code host, from the base URL of the connection.
 func HostKey(baseURL string) string {
 	if u, err := url.Parse(baseURL); err == nil {
 		return u.Host
@@ -30,7 +30,7 @@ func HostKey(baseURL string) string {
 	return baseURL
 }
 
-// FollowJob is the kind of job that asks a code host what is new to one connection.
+// FollowJob is the kind of job that polls the code host of one connection.
 const FollowJob = "follow"
 
 // Following is the input of a FollowJob.
@@ -39,10 +39,12 @@ type Following struct {
 }
 
 func followJob(c redoubt.Connection) redoubt.Job {
-	return redoubt.Job{Kind: FollowJob, Subject: strconv.FormatInt(c.ID, 10), Key: HostKey(c.BaseURL), Input: []byte(encoded(Following{c.ID}))}
+	return redoubt.Job{
+		Kind: FollowJob, Subject: strconv.FormatInt(c.ID, 10), Key: HostKey(c.BaseURL), Input: []byte(encoded(Following{c.ID})),
+	}
 }
 
-// QueueFollowing has a host asked at a time what is new to a connection.
+// QueueFollowing adds the FollowJob of a connection, due at a time.
 func (tx *Tx) QueueFollowing(ctx context.Context, c redoubt.Connection, at time.Time) error {
 	j := followJob(c)
 	j.DueAt = at
@@ -50,7 +52,7 @@ func (tx *Tx) QueueFollowing(ctx context.Context, c redoubt.Connection, at time.
 	return err
 }
 
-// EnsureFollowing is QueueFollowing now, where the host is not to be asked anyway.
+// EnsureFollowing adds the FollowJob of a connection, due now, unless it has one.
 func (tx *Tx) EnsureFollowing(ctx context.Context, c redoubt.Connection) error {
 	return tx.EnsureJob(ctx, followJob(c))
 }
@@ -73,7 +75,9 @@ func (tx *Tx) QueueTelling(ctx context.Context, projectID int64, commit string) 
 	if err != nil {
 		return err
 	}
-	_, err = tx.Enqueue(ctx, redoubt.Job{Kind: TellJob, Subject: fmt.Sprintf("%d %s", projectID, commit), Key: HostKey(list[0]), Input: input})
+	_, err = tx.Enqueue(ctx, redoubt.Job{
+		Kind: TellJob, Subject: fmt.Sprintf("%d %s", projectID, commit), Key: HostKey(list[0]), Input: input,
+	})
 	return err
 }
 
