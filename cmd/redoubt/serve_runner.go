@@ -69,7 +69,8 @@ func newOwnRunners(s *service, a *app) *ownRunners {
 	p := newPipe()
 	return &ownRunners{
 		service: s, app: a, pipe: p,
-		transport: &http.Transport{DialContext: p.dial, MaxIdleConns: 8, IdleConnTimeout: time.Minute}, of: map[int64]*ownRunner{},
+		transport: &http.Transport{DialContext: p.dial, MaxIdleConns: 8, IdleConnTimeout: time.Minute},
+		of:        map[int64]*ownRunner{},
 	}
 }
 

@@ -36,14 +36,17 @@ func (s *service) kinds(a *app) map[string]queue.Kind {
 	tickets.Attempts, tickets.Abandoned = hosts.TicketAttempts, s.keeper.TicketAbandoned
 	kinds := map[string]queue.Kind{
 		agent.ScanJob: {
-			Work: s.scanner.Apply, Attempts: agent.Attempts, Lease: scanLease, Abandoned: s.scanner.Abandoned, DuringShutdown: true,
+			Work: s.scanner.Apply, Abandoned: s.scanner.Abandoned,
+			Attempts: agent.Attempts, Lease: scanLease, DuringShutdown: true,
 		},
 		server.SBOMJob: {Work: s.exportSBOM(a)},
 		store.NotifyJob: {
-			Work: s.notifier.Match, MaxRunning: 4, MaxPerDeployment: 1, Ordered: true, Lease: scanLease, Attempts: notify.MatchAttempts,
+			Work: s.notifier.Match, MaxRunning: 4, MaxPerDeployment: 1, Ordered: true,
+			Lease: scanLease, Attempts: notify.MatchAttempts,
 		},
 		store.DeliverJob: {
-			Work: s.notifier.Deliver, MaxRunning: 128, MaxPerDeployment: 32, MaxPerKey: 4, Lease: deliverLease, Attempts: manyAttempts,
+			Work: s.notifier.Deliver, MaxRunning: 128, MaxPerDeployment: 32, MaxPerKey: 4,
+			Lease: deliverLease, Attempts: manyAttempts,
 		},
 		store.HearJob:     of(host, s.keeper.Hear),
 		store.TellJob:     of(host, s.keeper.Tell),
@@ -57,7 +60,8 @@ func (s *service) kinds(a *app) map[string]queue.Kind {
 	}
 	if s.runners != nil {
 		kinds[store.RunJob] = queue.Kind{
-			Work: s.runners.work, Accepts: s.runners.accepts, MaxRunning: s.config.RunnerParallel, MaxPerDeployment: 1, Attempts: manyAttempts,
+			Work: s.runners.work, Accepts: s.runners.accepts, Attempts: manyAttempts,
+			MaxRunning: s.config.RunnerParallel, MaxPerDeployment: 1,
 		}
 	}
 	return kinds

@@ -136,8 +136,8 @@ func logOutcome(ctx context.Context, log *slog.Logger, err error) {
 
 // abandon fails a job that was claimed after its last attempt.
 func (q *Queue) abandon(ctx context.Context, k Kind, j redoubt.Job) error {
-	return q.giveUp(ctx, k, j, fmt.Sprintf("tried %d times, and the last attempt was cut off before it ended: the server stopped, crashed or ran out of memory; its log has the rest under job %d",
-		k.Attempts, j.ID))
+	return q.giveUp(ctx, k, j, fmt.Sprintf("tried %d times, and the last attempt was cut off before it ended: "+
+		"the server stopped, crashed or ran out of memory; its log has the rest under job %d", k.Attempts, j.ID))
 }
 
 // giveUp calls Abandoned and fails the job.

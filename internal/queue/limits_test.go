@@ -21,11 +21,13 @@ func TestLimits(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		synctest.Test(t, func(*testing.T) {
 			k := Kind{MaxRunning: rapid.IntRange(1, 6).Draw(rt, "most")}
-			k.MaxPerDeployment, k.MaxPerKey = rapid.IntRange(1, k.MaxRunning).Draw(rt, "of one"), rapid.IntRange(1, k.MaxRunning).Draw(rt, "of key")
+			k.MaxPerDeployment = rapid.IntRange(1, k.MaxRunning).Draw(rt, "per deployment")
+			k.MaxPerKey = rapid.IntRange(1, k.MaxRunning).Draw(rt, "per key")
 			n := rapid.IntRange(1, 30).Draw(rt, "jobs")
 			m := newMemory(slices.Repeat([]string{"work"}, n)...)
 			for _, j := range m.jobs {
-				j.DeploymentID, j.Key = int64(rapid.IntRange(1, 3).Draw(rt, "deployment")), rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(rt, "key")
+				j.DeploymentID = int64(rapid.IntRange(1, 3).Draw(rt, "deployment"))
+				j.Key = rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(rt, "key")
 			}
 			var mu sync.Mutex
 			working, most, ended := map[string]int{}, map[string]int{}, time.Time{}

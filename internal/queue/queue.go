@@ -106,7 +106,8 @@ func New(store Store, kinds map[string]Kind, o Options) *Queue {
 	q := &Queue{store: store, kinds: map[string]Kind{}, options: o, wake: make(chan struct{}, 1), counts: map[slot]int{}}
 	for name, k := range kinds {
 		k.Attempts, k.MaxRunning = or(k.Attempts, 5), or(k.MaxRunning, 2)
-		k.MaxPerDeployment, k.MaxPerKey, k.Lease = or(k.MaxPerDeployment, k.MaxRunning), or(k.MaxPerKey, k.MaxRunning), or(k.Lease, time.Minute)
+		k.MaxPerDeployment, k.MaxPerKey = or(k.MaxPerDeployment, k.MaxRunning), or(k.MaxPerKey, k.MaxRunning)
+		k.Lease = or(k.Lease, time.Minute)
 		q.kinds[name] = k
 	}
 	return q
@@ -229,7 +230,8 @@ func (q *Queue) busy(d redoubt.JobDue) (keys []string, free bool) {
 		}
 	}
 	slices.Sort(keys)
-	return keys, q.counts[slot{kind: d.Kind}] < k.MaxRunning && q.counts[slot{d.Kind, d.DeploymentID, ""}] < k.MaxPerDeployment
+	free = q.counts[slot{kind: d.Kind}] < k.MaxRunning && q.counts[slot{d.Kind, d.DeploymentID, ""}] < k.MaxPerDeployment
+	return keys, free
 }
 
 // count adds a started job, or removes an ended one.
@@ -257,7 +259,8 @@ func Outage(err error) bool {
 	switch redoubt.OutageOf(err) {
 	case redoubt.ErrOutOfMemory, redoubt.ErrDamaged, redoubt.ErrUnreachable, redoubt.ErrCancelled:
 		return false
-	case redoubt.ErrBusy, redoubt.ErrDiskFull, redoubt.ErrDiskFailed, redoubt.ErrReadOnly, redoubt.ErrOutOfFiles, redoubt.ErrReplaced:
+	case redoubt.ErrBusy, redoubt.ErrDiskFull, redoubt.ErrDiskFailed, redoubt.ErrReadOnly, redoubt.ErrOutOfFiles,
+		redoubt.ErrReplaced:
 	}
 	return true
 }

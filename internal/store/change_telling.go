@@ -40,7 +40,8 @@ type Following struct {
 
 func followJob(c redoubt.Connection) redoubt.Job {
 	return redoubt.Job{
-		Kind: FollowJob, Subject: strconv.FormatInt(c.ID, 10), Key: HostKey(c.BaseURL), Input: []byte(encoded(Following{c.ID})),
+		Kind: FollowJob, Subject: strconv.FormatInt(c.ID, 10), Key: HostKey(c.BaseURL),
+		Input: []byte(encoded(Following{c.ID})),
 	}
 }
 
@@ -66,7 +67,8 @@ func (tx *Tx) QueueTelling(ctx context.Context, projectID int64, commit string) 
 	if hears, err := tx.hostHears(ctx); err != nil || !hears {
 		return err
 	}
-	list, err := many(ctx, tx, scalar[string], `SELECT c.base_url FROM repository r JOIN connection c ON c.deployment_id = r.deployment_id AND c.id = r.connection_id
+	list, err := many(ctx, tx, scalar[string], `SELECT c.base_url FROM repository r
+		JOIN connection c ON c.deployment_id = r.deployment_id AND c.id = r.connection_id
 		WHERE r.deployment_id = $1 AND r.project_id = $2 AND c.kind <> $3`, projectID, int64(redoubt.HostGit))
 	if err != nil || len(list) == 0 {
 		return err

@@ -10,13 +10,13 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const jobColumns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json, result, media_type, error,
-	created_at, finished_at`
+const jobColumns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json,
+	result, media_type, error, created_at, finished_at`
 
 func scanJob(r row) (j redoubt.Job, err error) {
 	var input string
-	err = r.Scan(&j.DeploymentID, &j.ID, &j.Kind, &j.Token, &j.State, &j.Claim, &j.Attempt, &j.Subject, &j.Key, &input, &j.Result,
-		&j.MediaType, &j.Error, instant(&j.CreatedAt), instant(&j.FinishedAt))
+	err = r.Scan(&j.DeploymentID, &j.ID, &j.Kind, &j.Token, &j.State, &j.Claim, &j.Attempt, &j.Subject, &j.Key,
+		&input, &j.Result, &j.MediaType, &j.Error, instant(&j.CreatedAt), instant(&j.FinishedAt))
 	j.Input = []byte(input)
 	return j, err
 }
@@ -113,7 +113,8 @@ func (q *session) enqueue(
 		waiting[subject], old[subject] = id, []byte(input)
 		return err
 	}, `SELECT id, subject, input_json FROM job
-		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND `+in+` AND subject <> '' ORDER BY id DESC`+q.engine.forUpdate,
+		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND `+in+` AND subject <> ''
+		ORDER BY id DESC`+q.engine.forUpdate,
 		deploymentID, kind, redoubt.JobQueued, subjects)
 	if err != nil {
 		return nil, err
@@ -216,8 +217,8 @@ func (q *session) dropEnded(ctx context.Context, deploymentID int64, kind string
 
 // Jobs lists the newest work of a kind, limit at most, without its results.
 func (tx *Tx) Jobs(ctx context.Context, kind string, limit int) ([]redoubt.Job, error) {
-	const columns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json, NULL, media_type, error,
-		created_at, finished_at`
+	const columns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json,
+		NULL, media_type, error, created_at, finished_at`
 	return many(ctx, tx, scanJob, `SELECT `+columns+` FROM job WHERE deployment_id = $1 AND kind = $2 ORDER BY id DESC LIMIT $3`, kind, limit)
 }
 
@@ -274,7 +275,9 @@ func (s *Store) updateJob(ctx context.Context, j redoubt.Job, assignments string
 func (s *Store) requeueJob(ctx context.Context, j redoubt.Job, due time.Time, assignments string, args ...any) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		gone, err := q.exec(ctx, `DELETE FROM job
-			WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4 AND subject <> '' AND EXISTS (SELECT 1 FROM job w WHERE w.deployment_id = $1 AND w.kind = job.kind AND w.subject = job.subject AND w.state = $5)`,
+			WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4 AND subject <> ''
+			AND EXISTS (SELECT 1 FROM job w
+				WHERE w.deployment_id = $1 AND w.kind = job.kind AND w.subject = job.subject AND w.state = $5)`,
 			j.DeploymentID, j.ID, j.Claim, redoubt.JobRunning, redoubt.JobQueued)
 		if err != nil || gone > 0 {
 			return err

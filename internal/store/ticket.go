@@ -305,7 +305,8 @@ func (tx *Tx) QueueTickets(ctx context.Context, ids []int64) error {
 		hosts[id] = base
 		return err
 	}, `SELECT t.id, c.base_url FROM ticket t
-		JOIN connection c ON c.deployment_id = t.deployment_id AND c.id = t.connection_id WHERE t.deployment_id = $1 AND `+in, list)
+		JOIN connection c ON c.deployment_id = t.deployment_id AND c.id = t.connection_id
+		WHERE t.deployment_id = $1 AND `+in, list)
 	if err != nil {
 		return err
 	}
