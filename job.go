@@ -5,19 +5,19 @@ import "time"
 // Job is durable work that outlives the request and the process (semantics §11).
 type Job struct {
 	ID           int64
-	DeploymentID int64  // 0: of the server itself
+	DeploymentID int64  // 0: a job of the server
 	Kind         string // as sbom
 	Token        string // names the job to its owner, unguessable
 	State        JobState
 	Claim        int64  // how often it was claimed; only the newest claim may end it
 	Attempt      int    // of these claims, how many count against it
-	Subject      string // what it is about: of one kind and subject one job waits and one works; empty: something of its own
-	Key          string // whom it waits for, as a host, of which few jobs work at once; empty: nobody
+	Subject      string // at most one job of a kind and subject runs at a time; empty: no such limit
+	Key          string // resource with a limit, such as a host; empty: no such limit
 	Input        []byte // JSON
 	Result       []byte
 	MediaType    string
 	Error        string    // for people; set when failed
-	DueAt        time.Time // of new work: when it is to be done; zero: at once
+	DueAt        time.Time // of a new job; zero: at once
 	CreatedAt    time.Time
 	FinishedAt   time.Time // zero before
 }
@@ -33,10 +33,10 @@ const (
 	JobFailed
 )
 
-// JobDue says that a deployment may have work of a kind from a time on.
+// JobDue is the earliest time at which a deployment may have a due job of a kind.
 type JobDue struct {
-	DeploymentID int64 // 0: of the server itself
+	DeploymentID int64 // 0: jobs of the server
 	Kind         string
 	At           time.Time
-	Ordered      bool // a job of the kind waits while another works in the deployment, whatever the process
+	Ordered      bool // at most one job of the kind runs in the deployment, in all processes
 }

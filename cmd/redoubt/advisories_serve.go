@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// matchAdvisories is the queue.Work that has all deployments follow the advisories and scores
-// (store.MatchJob).
+// matchAdvisories is the queue.Work of store.MatchJob: it matches all deployments with the current
+// advisories and scores.
 func (s *service) matchAdvisories(ctx context.Context, _ redoubt.Job) (result []byte, media string, err error) {
 	busy := false
 	err = matchDeployments(ctx, s.store, s.advisories, nil, func(d redoubt.Deployment, swept advisory.SweepResult) {
@@ -24,7 +24,7 @@ func (s *service) matchAdvisories(ctx context.Context, _ redoubt.Job) (result []
 		}
 	})
 	if err == nil && busy {
-		err = queue.WaitError{Wait: 5 * time.Second, Reason: "somebody else had a deployment follow the advisories all the time"}
+		err = queue.WaitError{Wait: 5 * time.Second, Reason: "another process matches a deployment with the advisories"}
 	}
 	return nil, "", err
 }
@@ -48,17 +48,16 @@ func (s *service) matchingPending(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// loadAgain is how long a server waits that could not load all advisories.
+// loadAgain is the delay after a failed load of advisories.
 const loadAgain = 15 * time.Minute
 
-// sources are those that this server loads advisories from.
+// sources returns the advisory sources of this server.
 func (s *service) sources() []string {
 	return defaultSources(s.config.AdvisoriesArchives, s.config.AdvisoriesEcosystems, s.config.AdvisoriesScores)
 }
 
-// advisoriesJob is the kind of the server's job that loads these sources, as often: other
-// sources or another time are other work. The database stores the name, so no credentials are
-// part of it.
+// advisoriesJob returns the kind of the server job that loads advisories. It depends on the sources
+// and the interval, and contains no credentials.
 func (s *service) advisoriesJob() string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, s.config.AdvisoriesEvery)
@@ -68,14 +67,14 @@ func (s *service) advisoriesJob() string {
 	return fmt.Sprintf("advisories %x", sum.Sum(nil)[:16])
 }
 
-// loadAdvisories is the queue.Work that loads what the publishers give out, on one of the
-// servers that are told to. It queues the next load. What fails is tried again; the old
-// advisories stay.
+// loadAdvisories returns the queue.Work that loads advisories and adds the next job. After an error
+// the stored advisories remain, and the load is repeated after loadAgain.
 func (s *service) loadAdvisories(a *app) queue.Work {
 	return func(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
 		u := updater{app: a, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}, by: advisoriesActor}
 		err = u.all(ctx, s.sources(), func(source redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
-			s.log.Info("advisories loaded", "source", source.Shown(), "unchanged", unchanged, "records", done.Records, "changed", done.Changed, "refused", done.Refused)
+			s.log.Info("advisories loaded", "source", source.Shown(), "unchanged", unchanged,
+				"records", done.Records, "changed", done.Changed, "refused", done.Refused)
 		})
 		again := s.config.AdvisoriesEvery
 		if err != nil && ctx.Err() == nil {

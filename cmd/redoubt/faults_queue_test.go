@@ -128,7 +128,8 @@ func (f *faulty) killsWithReceivers() {
 	first := f.client
 	for name, h := range hooks {
 		_, err := first.CreateNotificationRule(f.t.Context(), f.ready.DeploymentSlug, api.CreateNotificationRuleRequest{
-			Name: name, Events: []string{"new_finding"}, Channel: "webhook", URL: "http://" + h.Listener.Addr().String() + "/hook",
+			Name: name, Events: []string{"new_finding"}, Channel: "webhook",
+			URL: "http://" + h.Listener.Addr().String() + "/hook",
 		})
 		if err != nil {
 			f.t.Fatal(err)
@@ -139,7 +140,8 @@ func (f *faulty) killsWithReceivers() {
 		for range n {
 			name := fmt.Sprintf("rule-%03d", len(acked))
 			text := strings.ReplaceAll(results(1, name), `"check_id":"eqeq"`, `"check_id":"`+name+`"`)
-			_, err := f.client.ImportReport(f.t.Context(), f.ready.DeploymentSlug, api.ImportQuery{Project: "acme/" + name, Ref: "main"}, strings.NewReader(text))
+			into := api.ImportQuery{Project: "acme/" + name, Ref: "main"}
+			_, err := f.client.ImportReport(f.t.Context(), f.ready.DeploymentSlug, into, strings.NewReader(text))
 			if err != nil {
 				f.t.Fatal(err)
 			}

@@ -31,7 +31,10 @@ func (a *app) keeper(o config.Outbound, ring keyring.Ring, st *store.Store, publ
 // hosts is what code hosts are asked with.
 func (a *app) hosts(o config.Outbound) (scm.Config, error) {
 	reach, err := reachOf(o)
-	return scm.Config{Reach: reach, Clock: a.clock, Name: "redoubt/" + version, Known: scm.NewKnown(), Tokens: scm.NewTokens(), Waits: scm.NewWaits(), Local: o.Local}, err
+	return scm.Config{
+		Reach: reach, Clock: a.clock, Name: "redoubt/" + version, Local: o.Local,
+		Known: scm.NewKnown(), Tokens: scm.NewTokens(), RateLimits: scm.NewRateLimits(),
+	}, err
 }
 
 // reachOf says which addresses code hosts may have.

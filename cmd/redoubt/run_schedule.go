@@ -8,8 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// scheduleRuns is the queue.Work that queues the managed scans of a deployment that are due,
-// and ends those whose runner is gone (store.ScheduleJob). It queues the next look.
+// scheduleRuns is the queue.Work of store.ScheduleJob.
 func (s *service) scheduleRuns(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
 	err = queueDueRuns(ctx, s.store, j.DeploymentID)
 	if errors.Is(err, redoubt.ErrNotFound) { // the deployment was deleted
@@ -18,8 +17,8 @@ func (s *service) scheduleRuns(ctx context.Context, j redoubt.Job) (result []byt
 	return nil, "", err
 }
 
-// queueDueRuns queues what a deployment's schedules ask for by now, and the job that looks
-// again when the next is due or a lease ends.
+// queueDueRuns queues due managed scans of a deployment and ends runs with an expired lease. It adds
+// the next ScheduleJob, due with the next schedule or lease end.
 func queueDueRuns(ctx context.Context, st *store.Store, deploymentID int64) error {
 	return st.Update(ctx, deploymentID, redoubt.Actor{Kind: "system", Name: "managed scans"}, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.EndOverdueRuns(ctx); err != nil {

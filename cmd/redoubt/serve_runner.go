@@ -30,12 +30,12 @@ import (
 // ownRunnerName is that of the runner, and of its token, that a server has inside.
 const ownRunnerName = "built-in runner"
 
-// seenEvery is how often the built-in runners note that they are there, and that deployments
-// have come or gone.
+// seenEvery is the interval at which built-in runners update their last-seen time and follow created
+// and deleted deployments.
 const (
 	seenEvery  = time.Minute
-	idleRunner = time.Minute // how long it waits for runs that may not begin yet
-	seenFirst  = time.Second // a server that starts for the first time makes its deployment meanwhile
+	idleRunner = time.Minute // delay when no queued run can start, as their host has enough runs
+	seenFirst  = time.Second // at the first start, which creates the deployment meanwhile
 )
 
 // openClones lets runners be told where repositories are, and what is shown there.
@@ -51,9 +51,8 @@ func (s *service) openClones(a *app, ring keyring.Ring) error {
 	return err
 }
 
-// ownRunners makes runs for every deployment of the server, over the same protocol as a runner
-// elsewhere, on connections that never leave the process. The queue says when, and how many at
-// once.
+// ownRunners executes managed runs of all deployments with the protocol of external runners, on
+// connections within the process. The queue schedules and limits them.
 type ownRunners struct {
 	*service
 	app       *app
@@ -63,19 +62,20 @@ type ownRunners struct {
 
 	mu   sync.Mutex
 	of   map[int64]*ownRunner
-	told sync.Map // by deployment: why it has none, which is logged once
+	told sync.Map // by deployment: the error of creating its runner, logged once
 }
 
 func newOwnRunners(s *service, a *app) *ownRunners {
 	p := newPipe()
 	return &ownRunners{
-		service: s, app: a, pipe: p, transport: &http.Transport{DialContext: p.dial, MaxIdleConns: 8, IdleConnTimeout: time.Minute},
-		of: map[int64]*ownRunner{},
+		service: s, app: a, pipe: p,
+		transport: &http.Transport{DialContext: p.dial, MaxIdleConns: 8, IdleConnTimeout: time.Minute},
+		of:        map[int64]*ownRunner{},
 	}
 }
 
-// run answers the runners until work ends and none has a run. People see until ctx ends that
-// the runners are there.
+// run serves the runners until work ends and no run is left. It updates their last-seen times until
+// ctx ends.
 func (o *ownRunners) run(ctx, work context.Context) {
 	server := o.serve(context.WithoutCancel(ctx), o.app, o.server.Handler()) // a runner that stops tells of its run
 	var serving sync.WaitGroup
@@ -86,7 +86,7 @@ func (o *ownRunners) run(ctx, work context.Context) {
 	})
 	for ctx.Err() == nil {
 		wait := seenEvery
-		if o.look(ctx) == 0 {
+		if o.update(ctx) == 0 {
 			wait = seenFirst
 		}
 		select {
@@ -99,15 +99,15 @@ func (o *ownRunners) run(ctx, work context.Context) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for id := range o.of {
-		o.end(id)
+		o.closeRunner(id)
 	}
 	_ = server.Close() // nobody is left to speak with it
 	serving.Wait()
 }
 
-// look begins the runners of deployments that have none, ends those of deployments that are
-// gone, and notes that the others are there. It returns how many deployments there are.
-func (o *ownRunners) look(ctx context.Context) int {
+// update creates missing runners, closes those of deleted deployments, and updates last-seen times.
+// It returns the number of deployments.
+func (o *ownRunners) update(ctx context.Context) int {
 	deployments, err := o.store.Deployments(ctx)
 	if err != nil {
 		o.logFailure(ctx, redoubt.Deployment{}, "listing the deployments for the built-in runner", err)
@@ -124,7 +124,7 @@ func (o *ownRunners) look(ctx context.Context) int {
 	return len(deployments)
 }
 
-// runner returns the runner of a deployment. Why there is none is logged once.
+// runner returns the runner of a deployment, and creates it if necessary. It logs each error once.
 func (o *ownRunners) runner(ctx context.Context, d redoubt.Deployment) (*ownRunner, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -149,8 +149,7 @@ func (o *ownRunners) runner(ctx context.Context, d redoubt.Deployment) (*ownRunn
 	return r, nil
 }
 
-// work is the queue.Work that makes one run of a deployment, if one waits (store.RunJob), and
-// queues the next.
+// work is the queue.Work of store.RunJob: it executes one queued run, if any, and adds the next job.
 func (o *ownRunners) work(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
 	o.working.Add(1)
 	defer o.working.Done()
@@ -175,22 +174,22 @@ func (o *ownRunners) work(ctx context.Context, j redoubt.Job) (result []byte, me
 	}
 	return nil, "", o.store.Update(ctx, d.ID, ownRunnerActor, func(ctx context.Context, tx *store.Tx) error {
 		from := tx.Now()
-		if !worked { // what waits may not begin yet, as its host has enough to do
+		if !worked { // no queued run can start: their host has enough runs
 			from = from.Add(idleRunner)
 		}
 		return tx.QueueNextRun(ctx, from)
 	})
 }
 
-// may reports whether a deployment's runner is there, or nothing is known to be in its way: who
-// cannot make a run leaves it to other servers.
-func (o *ownRunners) may(deploymentID int64) bool {
+// accepts reports whether creating the runner of a deployment did not fail: other servers execute
+// its runs otherwise.
+func (o *ownRunners) accepts(deploymentID int64) bool {
 	_, told := o.told.Load(deploymentID)
 	return !told
 }
 
-// end lets go of a runner's folder, unless it has a run.
-func (o *ownRunners) end(id int64) {
+// closeRunner releases the folder of a runner without a run.
+func (o *ownRunners) closeRunner(id int64) {
 	r := o.of[id]
 	if !r.busy.TryLock() {
 		return
@@ -202,8 +201,8 @@ func (o *ownRunners) end(id int64) {
 	delete(o.of, id)
 }
 
-// forget removes what the runners of deployments that are gone keep on the disk, repositories
-// among it: also of those that were deleted while no server ran.
+// forget closes the runners of deleted deployments and removes their folders with all repositories,
+// also for deployments deleted while no server ran.
 func (o *ownRunners) forget(deployments []redoubt.Deployment) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -213,7 +212,7 @@ func (o *ownRunners) forget(deployments []redoubt.Deployment) {
 	}
 	for id := range o.of {
 		if !there[id] {
-			o.end(id)
+			o.closeRunner(id)
 		}
 	}
 	o.told.Range(func(id, _ any) bool {
@@ -258,7 +257,7 @@ type ownRunner struct {
 	client     *api.Client // the runner's
 	name       string      // of its token: another server's has another
 	tokenID    int64
-	busy       sync.Mutex // held while it has a run
+	busy       sync.Mutex // held during a run
 }
 
 // ownRunner makes the runner of a deployment, which has no token yet.
@@ -276,7 +275,9 @@ func (s *service) ownRunner(ctx context.Context, a *app, d redoubt.Deployment, t
 	if err != nil {
 		return nil, err
 	}
-	out := &ownRunner{service: s, deployment: d, client: &api.Client{BaseURL: base.String(), HTTP: &http.Client{Transport: transport}, UserAgent: "redoubt-runner/" + version}}
+	out := &ownRunner{service: s, deployment: d, client: &api.Client{
+		BaseURL: base.String(), HTTP: &http.Client{Transport: transport}, UserAgent: "redoubt-runner/" + version,
+	}}
 	c.Client, c.Server, c.Transport, c.Name, c.Resolve = out.client, base, transport, ownRunnerName, reach.Resolve
 	if machine, err := os.Hostname(); err == nil {
 		c.Name += " of " + machine
@@ -315,8 +316,8 @@ func ownID(file string) (string, error) {
 // made then, and a server that is gone leaves none.
 const ownTokenLasts = 30 * 24 * time.Hour
 
-// seen notes that the runner is there, with another token where somebody put the one it has out
-// of force. While it has a run, that tells of it.
+// seen updates the last-seen time, and replaces a revoked or expired token. During a run its
+// progress updates the time.
 func (r *ownRunner) seen(ctx context.Context) error {
 	if !r.busy.TryLock() {
 		return nil
@@ -329,8 +330,7 @@ func (r *ownRunner) seen(ctx context.Context) error {
 	return r.register(ctx)
 }
 
-// runOne makes a run, if one waits: with another token where the server takes the one it has no
-// more, as somebody put that out of force, or it ended.
+// runOne executes a queued run, if any. It replaces a revoked or expired token.
 func (r *ownRunner) runOne(ctx context.Context) (worked bool, err error) {
 	r.busy.Lock()
 	defer r.busy.Unlock()
@@ -343,11 +343,10 @@ func (r *ownRunner) runOne(ctx context.Context) (worked bool, err error) {
 	return r.runner.RunOne(ctx, 0)
 }
 
-// ownRunnerActor is who acts for the runners of a server.
+// ownRunnerActor is the audit actor of built-in runners.
 var ownRunnerActor = redoubt.Actor{Kind: "system", Name: ownRunnerName}
 
-// register makes a token that replaces this server's one before, and notes that the runner is
-// there.
+// register creates a token, revokes the previous one of this server, and updates the last-seen time.
 func (r *ownRunner) register(ctx context.Context) error {
 	return r.store.Update(ctx, r.deployment.ID, ownRunnerActor, func(ctx context.Context, tx *store.Tx) error {
 		tokens, err := tx.Tokens(ctx)
@@ -366,7 +365,9 @@ func (r *ownRunner) register(ctx context.Context) error {
 			return err
 		}
 		r.client.Token, r.tokenID = token, made.ID
-		_, err = tx.SeeRunner(ctx, redoubt.Runner{Name: r.runner.Name, TokenID: made.ID, Version: r.runner.Version, Isolation: r.runner.IsolatedBy()})
+		_, err = tx.SeeRunner(ctx, redoubt.Runner{
+			Name: r.runner.Name, TokenID: made.ID, Version: r.runner.Version, Isolation: r.runner.IsolatedBy(),
+		})
 		return err
 	})
 }

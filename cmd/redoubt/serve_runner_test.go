@@ -40,10 +40,10 @@ func TestABuiltInRunnerNeedsASandbox(t *testing.T) {
 			o, log := ownRunnersOf(t, isolation)
 			d := storetest.Deployment(t, o.store)
 			for range 2 {
-				o.look(t.Context())
+				o.update(t.Context())
 			}
-			if (o.of[d.ID] != nil) != begins || o.may(d.ID) != begins {
-				t.Errorf("runners are %v, it may make runs: %t", o.of, o.may(d.ID))
+			if (o.of[d.ID] != nil) != begins || o.accepts(d.ID) != begins {
+				t.Errorf("runners are %v, it may make runs: %t", o.of, o.accepts(d.ID))
 			}
 			want := "scans without a sandbox"
 			if !begins {
@@ -74,13 +74,13 @@ func TestADeploymentWithoutARunnerHoldsUpNoOther(t *testing.T) {
 	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if o.look(t.Context()); o.of[one.ID] != nil || o.of[two.ID] == nil {
+	if o.update(t.Context()); o.of[one.ID] != nil || o.of[two.ID] == nil {
 		t.Errorf("begun are %v\n%s", o.of, log)
 	}
 	if err := os.Remove(inTheWay); err != nil {
 		t.Fatal(err)
 	}
-	if o.look(t.Context()); o.of[one.ID] == nil {
+	if o.update(t.Context()); o.of[one.ID] == nil {
 		t.Errorf("begun are then %v\n%s", o.of, log)
 	}
 	for _, d := range []redoubt.Deployment{one, two} { // people see that they are there
@@ -123,18 +123,18 @@ func TestTheBuiltInRunnerOfADeletedDeploymentEnds(t *testing.T) {
 	const before, others = 900_001, 900_002
 	keep(before, ownIDFile)
 	keep(others, "lock") // a redoubt runner that stands there
-	o.look(t.Context())
+	o.update(t.Context())
 	keep(stays.ID, "cache/x.git/HEAD")
 	keep(goes.ID, "cache/x.git/HEAD")
 	if err := o.store.DeleteDeployment(t.Context(), goes.ID, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
 	o.of[goes.ID].busy.Lock()
-	if o.look(t.Context()); o.of[goes.ID] == nil {
+	if o.update(t.Context()); o.of[goes.ID] == nil {
 		t.Error("one that has a run is ended")
 	}
 	o.of[goes.ID].busy.Unlock()
-	o.look(t.Context())
+	o.update(t.Context())
 	for id, want := range map[int64]bool{stays.ID: true, goes.ID: false, before: false, others: true} {
 		if _, err := os.Stat(folder(id, "cache/x.git")); (err == nil) != want {
 			t.Errorf("the repositories of %d: %v\n%s", id, err, log)

@@ -14,21 +14,20 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// scanLease is how long a scan waits for a process that died while it applied
-// it: not long, for a build waits with it. So do the messages of a deployment.
+// scanLease is the lease of jobs that builds or notifications wait for: it limits their delay
+// after a process died.
 const scanLease = 15 * time.Second
 
-// deliverLease is how long a receiver waits for a process that died while it delivered to it:
-// longer than an attempt may take.
+// deliverLease is the lease of deliveries, longer than the timeout of an attempt.
 const deliverLease = 30 * time.Second
 
-// Attempts of work that is to be done whatever happens, over days.
-const always = 1000
+// manyAttempts is the maximum for jobs that are retried for days.
+const manyAttempts = 1000
 
-// kinds are all that this server's queue does. Of those that wait for others many work at
-// once, few of one receiver or host: who is slow delays nobody else.
+// kinds returns the job kinds of this server with their limits. Kinds that call receivers or hosts
+// have high limits, with a low limit per host: a slow host delays no other.
 func (s *service) kinds(a *app) map[string]queue.Kind {
-	host := queue.Kind{Most: 64, OfOne: 16, OfKey: 2}
+	host := queue.Kind{MaxRunning: 64, MaxPerDeployment: 16, MaxPerKey: 2}
 	of := func(k queue.Kind, work queue.Work) queue.Kind {
 		k.Work = work
 		return k
@@ -36,35 +35,46 @@ func (s *service) kinds(a *app) map[string]queue.Kind {
 	tickets := of(host, s.keeper.CreateTicket)
 	tickets.Attempts, tickets.Abandoned = hosts.TicketAttempts, s.keeper.TicketAbandoned
 	kinds := map[string]queue.Kind{
-		agent.ScanJob:     {Work: s.scanner.Apply, Attempts: agent.Attempts, Lease: scanLease, Abandoned: s.scanner.Abandoned, Late: true},
-		server.SBOMJob:    {Work: s.exportSBOM(a)},
-		store.NotifyJob:   {Work: s.notifier.Match, Most: 4, OfOne: 1, Ordered: true, Lease: scanLease, Attempts: notify.MatchAttempts},
-		store.DeliverJob:  {Work: s.notifier.Deliver, Most: 128, OfOne: 32, OfKey: 4, Lease: deliverLease, Attempts: always},
+		agent.ScanJob: {
+			Work: s.scanner.Apply, Abandoned: s.scanner.Abandoned,
+			Attempts: agent.Attempts, Lease: scanLease, DuringShutdown: true,
+		},
+		server.SBOMJob: {Work: s.exportSBOM(a)},
+		store.NotifyJob: {
+			Work: s.notifier.Match, MaxRunning: 4, MaxPerDeployment: 1, Ordered: true,
+			Lease: scanLease, Attempts: notify.MatchAttempts,
+		},
+		store.DeliverJob: {
+			Work: s.notifier.Deliver, MaxRunning: 128, MaxPerDeployment: 32, MaxPerKey: 4,
+			Lease: deliverLease, Attempts: manyAttempts,
+		},
 		store.HearJob:     of(host, s.keeper.Hear),
 		store.TellJob:     of(host, s.keeper.Tell),
 		store.TicketJob:   tickets,
-		store.FollowJob:   {Work: s.keeper.Follow, Most: 32, OfOne: 8, OfKey: 4, Attempts: always},
-		store.ScheduleJob: {Work: s.scheduleRuns, Most: 4, Attempts: always},
-		store.MatchJob:    {Work: s.matchAdvisories, Most: 1, Attempts: always},
+		store.FollowJob:   {Work: s.keeper.Follow, MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4, Attempts: manyAttempts},
+		store.ScheduleJob: {Work: s.scheduleRuns, MaxRunning: 4, Attempts: manyAttempts},
+		store.MatchJob:    {Work: s.matchAdvisories, MaxRunning: 1, Attempts: manyAttempts},
 	}
 	if s.config.AdvisoriesEvery > 0 {
-		kinds[s.advisoriesJob()] = queue.Kind{Work: s.loadAdvisories(a), Most: 1, Attempts: always}
+		kinds[s.advisoriesJob()] = queue.Kind{Work: s.loadAdvisories(a), MaxRunning: 1, Attempts: manyAttempts}
 	}
 	if s.runners != nil {
-		kinds[store.RunJob] = queue.Kind{Work: s.runners.work, May: s.runners.may, Most: s.config.RunnerParallel, OfOne: 1, Attempts: always}
+		kinds[store.RunJob] = queue.Kind{
+			Work: s.runners.work, Accepts: s.runners.accepts, Attempts: manyAttempts,
+			MaxRunning: s.config.RunnerParallel, MaxPerDeployment: 1,
+		}
 	}
 	return kinds
 }
 
-// ensureJobs queues what comes round by itself and has no job, as in a database of an earlier
-// version or after a fault.
+// ensureJobs adds missing periodic jobs of a deployment, for example after an upgrade.
 func (s *service) ensureJobs(ctx context.Context, d redoubt.Deployment) error {
 	by := redoubt.Actor{Kind: "system", Name: "managed scans"}
 	err := s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error { return tx.EnsureScheduled(ctx) })
 	return errors.Join(err, s.keeper.EnsureFollowed(ctx, d.ID))
 }
 
-// ensureServerJobs is ensureJobs of what belongs to no deployment.
+// ensureServerJobs adds missing periodic jobs of the server.
 func (s *service) ensureServerJobs(ctx context.Context) error {
 	behind, err := s.matchingPending(ctx)
 	if err == nil && behind {

@@ -81,7 +81,7 @@ type Server struct {
 	IndexMemory      int64         `help:"Memory for what findings are searched by, in bytes, besides their bodies: deployments that nobody asked for the longest leave it; half of the machine's or container's by default." default:"0" env:"REDOUBT_INDEX_MEMORY" placeholder:"BYTES"`
 	RateLimit        float64       `help:"Requests a second that one token may make; no limit by default." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
 	ScanWait         time.Duration `help:"How long the end of a CI scan waits until its results are stored; after that the scanner asks again, every few seconds." default:"10s" env:"REDOUBT_SCAN_WAIT"`
-	DatabaseListen   bool          `help:"Keep a connection to PostgreSQL that hears of work which other servers queue; without it, as behind a pooler by transactions, work is found within 3 seconds." default:"true" negatable:"" env:"REDOUBT_DATABASE_LISTEN"`
+	DatabaseListen   bool          `help:"Listen for jobs of other servers on PostgreSQL." default:"true" negatable:"" env:"REDOUBT_DATABASE_LISTEN"`
 	Runner           bool          `help:"Make managed scans in this process too, as redoubt runner does elsewhere." env:"REDOUBT_RUNNER"`
 	RunnerParallel   int           `help:"Runs that --runner makes at once, of all deployments, each of which has one at a time." default:"2" env:"REDOUBT_RUNNER_PARALLEL" placeholder:"N"`
 	Isolation        string        `help:"How --runner keeps scanners in: required (by bubblewrap or not at all), auto (by bubblewrap where it works), none. Without it a scanner that hostile code takes over reads what the server reads." enum:"auto,required,none" default:"required" env:"REDOUBT_RUNNER_ISOLATION"`

@@ -99,7 +99,7 @@ func (k *Keeper) AskAgain(ctx context.Context, deploymentID, id int64) (keep Kee
 		return nil, asked, ctx.Err()
 	}
 	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
-		if asksToWait(asked) { // which is no trouble of the connection, and is told and not kept
+		if asksToWait(asked) { // returned but not stored: the connection works
 			now, err := tx.Connection(ctx, id)
 			now.Problem = asked.Error()
 			return now, err

@@ -21,12 +21,11 @@ var following = redoubt.Actor{Kind: "system", Name: "connections"}
 // and tickets. One that takes all its time leaves the others theirs.
 const followFor = 4 * time.Minute
 
-// forgetAfter is for how long something is remembered of a connection by which nothing is
-// asked: longer than it takes until one that is there is asked again.
+// forgetAfter is the retention of cached data of a connection without requests.
 const forgetAfter = 2 * checkEvery
 
-// Follow is the queue.Work that asks a host what is new to one connection: new repositories,
-// renamed and archived ones, and change requests (store.FollowJob). It queues the next round.
+// Follow is the queue.Work of store.FollowJob: it polls a connection for repositories, pushes and
+// change requests, and adds the next job.
 func (k *Keeper) Follow(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
 	var in store.Following
 	if err := json.Unmarshal(j.Input, &in); err != nil {
@@ -38,14 +37,14 @@ func (k *Keeper) Follow(ctx context.Context, j redoubt.Job) (result []byte, medi
 		c, err = tx.Connection(ctx, in.ConnectionID)
 		return err
 	})
-	if errors.Is(err, redoubt.ErrNotFound) { // it was removed
+	if errors.Is(err, redoubt.ErrNotFound) { // the connection was deleted
 		return nil, "", nil
 	}
 	if err != nil {
 		return nil, "", err
 	}
 	k.Hosts.Forget(k.Clock().Add(-forgetAfter))
-	if k.follow(store.Long(ctx), d, c); ctx.Err() != nil { // people go first
+	if k.follow(store.Long(ctx), d, c); ctx.Err() != nil { // after short writes
 		return nil, "", ctx.Err()
 	}
 	return nil, "", k.Store.Update(ctx, d.ID, following, func(ctx context.Context, tx *store.Tx) error {
@@ -53,7 +52,7 @@ func (k *Keeper) Follow(ctx context.Context, j redoubt.Job) (result []byte, medi
 	})
 }
 
-// EnsureFollowed queues a round for each connection of a deployment that has none.
+// EnsureFollowed adds missing jobs for the connections of a deployment.
 func (k *Keeper) EnsureFollowed(ctx context.Context, deploymentID int64) error {
 	return k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Connections(ctx)
@@ -66,7 +65,8 @@ func (k *Keeper) EnsureFollowed(ctx context.Context, deploymentID int64) error {
 	})
 }
 
-// follow asks for each thing in a time of its own. What fails is tried again next time.
+// follow polls repositories, pushes and tickets, each with its own timeout. The next job repeats
+// failed requests.
 func (k *Keeper) follow(ctx context.Context, d redoubt.Deployment, c redoubt.Connection) {
 	within := func(what string, ask func(context.Context) error) bool {
 		ctx, cancel := context.WithTimeout(ctx, followFor)

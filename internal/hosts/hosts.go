@@ -57,7 +57,7 @@ type Keeper struct {
 	seats seats
 }
 
-// New makes a keeper. Its Follow, Hear, Tell and CreateTicket are work of a queue.
+// New returns a keeper. Register its Follow, Hear, Tell and CreateTicket with a queue.
 func New(c Config) *Keeper { return &Keeper{Config: c} }
 
 // host opens the host of a connection.

@@ -132,7 +132,7 @@ func TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w, of, other := newShared(t, s, 12)
 		w.scanAll(w.d.ID)
-		stop := w.work(store.TellJob, queue.Kind{Work: w.keeper.Tell, Most: 8, OfOne: 4, OfKey: 2})
+		stop := w.work(store.TellJob, queue.Kind{Work: w.keeper.Tell, MaxRunning: 8, MaxPerDeployment: 4, MaxPerKey: 2})
 		defer func() { close(of.let); stop() }()
 		eventually(t, "the slow ones are asked", func() bool { return len(of.slow.asked) >= 4 })
 		w.scanAll(other.ID)
@@ -147,7 +147,7 @@ func TestSlowHostsOfOneDeploymentAreFollowedByTheSide(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	w, of, other := newShared(t, s, 40)
 	of.quick.open = []redoubt.ChangeRequest{{Number: 7, State: redoubt.ChangeOpen, HeadCommit: first}}
-	stop := w.work(store.FollowJob, queue.Kind{Work: w.keeper.Follow, Most: 32, OfOne: 8, OfKey: 4})
+	stop := w.work(store.FollowJob, queue.Kind{Work: w.keeper.Follow, MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4})
 	defer func() { close(of.let); stop() }()
 	eventually(t, "the slow ones are asked, and the other found", func() bool {
 		found := 0
@@ -179,7 +179,7 @@ func TestOneSlowHostOfManyDeploymentsIsFollowedByTheSide(t *testing.T) {
 		w.must(err)
 		w.add(d.ID, "https://slow0.example")
 	}
-	stop := w.work(store.FollowJob, queue.Kind{Work: w.keeper.Follow, Most: 32, OfOne: 8, OfKey: 4})
+	stop := w.work(store.FollowJob, queue.Kind{Work: w.keeper.Follow, MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4})
 	defer func() { close(of.let); stop() }()
 	eventually(t, "the slow one is asked by four, and the other", func() bool {
 		of.quick.mu.Lock()

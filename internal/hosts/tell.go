@@ -46,7 +46,9 @@ func (k *Keeper) Tell(ctx context.Context, j redoubt.Job) (result []byte, media 
 	if err := json.Unmarshal(j.Input, &m.telling); err != nil {
 		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
 	}
-	err = k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error { return m.read(ctx, tx, k.Clock()) })
+	err = k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
+		return m.read(ctx, tx, k.Clock())
+	})
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound):
 		return nil, "", queue.PermanentError{Reason: "the project is no repository of a connection any more"}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// othersEvery is how often the index asks what other processes committed.
+// othersEvery is the interval of checks for commits of other processes.
 const othersEvery = 10 * time.Second
 
 // followers is how many deployments follow their stores at a time. Readers who need
@@ -95,7 +95,7 @@ func (x *Index) load(ctx context.Context, d *deployment) error {
 }
 
 // follow has what is loaded follow the commits of this process as they come, and
-// those of others every ten seconds: each answer asks for the version all the same.
+// those of other processes every ten seconds: each answer checks the version too.
 func (x *Index) follow(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()

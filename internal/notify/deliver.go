@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// turnFor is for how long one job delivers to its receiver before others have its place:
-	// after that no attempt begins.
+	// turnFor is the time after which a delivery job starts no further attempt, for the benefit of
+	// other receivers.
 	turnFor = 5 * time.Second
 	// keepWithin bounds how long a stop waits to keep what came of an attempt.
 	keepWithin = 5 * time.Second
@@ -33,9 +33,8 @@ const (
 // waits are how long a receiver is left alone after its first, second … failure.
 var waits = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
 
-// Deliver is the queue.Work that delivers to one receiver what waits for it, message by message
-// in their order (store.DeliverJob). What is left gets another job, at the time of the next
-// attempt.
+// Deliver is the queue.Work of store.DeliverJob: it delivers the waiting messages of one receiver in
+// order. It adds another job for remaining messages, due at the next attempt.
 func (n *Notifier) Deliver(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
 	d := delivery{Notifier: n, deployment: j.DeploymentID, most: 1}
 	if err := json.Unmarshal(j.Input, &d.to); err != nil {

@@ -55,7 +55,7 @@ type Notifier struct {
 	tests  brake
 }
 
-// New makes a notifier. Its Match and Deliver are work of a queue.
+// New returns a notifier. Register its Match and Deliver with a queue.
 func New(c Config) *Notifier {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -9,9 +9,8 @@ import (
 )
 
 // Sweep has people told of what no transaction does but time: projects that were not
-// scanned for some days, and findings that became overdue. It also forgets what rules told
-// long ago, and queues a job for each receiver for which something waits. Run it now and then;
-// several servers may at once.
+// scanned for some days, and findings that became overdue. It also deletes old messages, and adds
+// a delivery job for each receiver with waiting messages. Several servers may run it at once.
 func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 	var rules []redoubt.NotificationRule
 	var waiting []redoubt.NotificationReceiver

@@ -11,29 +11,27 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// PermanentError marks an error that another try cannot mend. Its text is shown to
-// whoever asked for the job.
+// PermanentError marks an error that a retry cannot fix. Its text is shown to the requester of the
+// job.
 type PermanentError struct{ Reason string }
 
 // Error returns the reason.
 func (p PermanentError) Error() string { return p.Reason }
 
-// WaitError has a job wait, and counts no attempt: what it needs is busy, or is not there
-// yet. A job that has waited for a day in all fails instead.
+// WaitError delays a job without counting the attempt. A job older than a day fails instead.
 type WaitError struct {
 	Wait   time.Duration
-	Reason string // for people, once it has waited too long
+	Reason string // for users, when the job fails
 }
 
 // Error returns the reason.
 func (w WaitError) Error() string { return w.Reason }
 
-// waitAtMost is how old a job may get by waiting, or by outages of the database.
+// waitAtMost limits the age of a job that is delayed or meets database outages.
 const waitAtMost = 24 * time.Hour
 
-// process has one job done and stores how it ended. Losing the lease cancels the
-// work: another worker has it by then. A job whose attempts are used up already
-// is not tried again, or one that kills its process would do so for ever.
+// process runs one job and stores its outcome. Losing the lease cancels the work. A job without
+// attempts left is not run: it may kill its process each time.
 func (q *Queue) process(ctx context.Context, k Kind, j redoubt.Job) {
 	log := q.options.Logger.With("job", j.ID, "kind", j.Kind, "deployment", j.DeploymentID, "attempt", j.Attempt)
 	held, release := context.WithCancel(ctx)
@@ -46,7 +44,7 @@ func (q *Queue) process(ctx context.Context, k Kind, j redoubt.Job) {
 	}
 	result, media, err := attempt(held, k, j)
 	if err != nil && ctx.Err() != nil {
-		q.letGo(ctx, log, j)
+		q.release(ctx, log, j)
 		return
 	}
 	end := func() error { return q.store.FinishJob(ctx, j, result, media) }
@@ -54,13 +52,13 @@ func (q *Queue) process(ctx context.Context, k Kind, j redoubt.Job) {
 		end = q.outcome(ctx, log, k, j, err)
 	}
 	if err = insist(ctx, end); err != nil && ctx.Err() != nil {
-		q.letGo(ctx, log, j)
+		q.release(ctx, log, j)
 		return
 	}
 	logOutcome(ctx, log, err)
 }
 
-// outcome returns how it is stored that a job ended without a result.
+// outcome returns the function that stores the end of a failed attempt.
 func (q *Queue) outcome(ctx context.Context, log *slog.Logger, k Kind, j redoubt.Job, err error) (end func() error) {
 	fail := func(text string) func() error { return func() error { return q.store.FailJob(ctx, j, text) } }
 	permanent, isPermanent := errors.AsType[PermanentError](err)
@@ -90,14 +88,14 @@ func (q *Queue) outcome(ctx context.Context, log *slog.Logger, k Kind, j redoubt
 	return func() error { return q.store.RetryJob(ctx, j, backoff(j.Attempt)) }
 }
 
-// outageWait is how long a job waits that met an outage of the database.
+// outageWait is the delay of a job after a database outage.
 const outageWait = 5 * time.Second
 
-// insistMost is how often a queue tries to store how a job ended: over about 100 seconds. After
-// that the lease runs out, as what is to be stored may itself be what the database cannot take.
+// insistMost limits the attempts to store an outcome, over about 100 seconds. Then the lease
+// expires: the outcome itself may be what the database rejects.
 const insistMost = 22
 
-// insist has something stored, again and again while the database does not answer.
+// insist repeats a write while the database is unavailable.
 func insist(ctx context.Context, end func() error) (err error) {
 	for n := 1; ; n++ {
 		if err = end(); !errors.Is(err, redoubt.ErrUnavailable) || n == insistMost {
@@ -111,13 +109,12 @@ func insist(ctx context.Context, end func() error) (err error) {
 	}
 }
 
-// releaseWithin bounds how long a queue that stops waits to let go of a job.
+// releaseWithin limits the time to release a job during shutdown.
 const releaseWithin = 5 * time.Second
 
-// letGo gives a job back that a queue which stops could not finish. It is no
-// fault of the job, so that a few restarts in a row do not fail it. Where even
-// that cannot be stored, the lease runs out, and the attempt counts.
-func (q *Queue) letGo(ctx context.Context, log *slog.Logger, j redoubt.Job) {
+// release returns an unfinished job to the queue during shutdown, without counting the attempt.
+// If that fails too, the lease expires and the attempt counts.
+func (q *Queue) release(ctx context.Context, log *slog.Logger, j redoubt.Job) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
 	defer cancel()
 	err := insist(ctx, func() error { return q.store.ReleaseJob(ctx, j, 0) })
@@ -126,7 +123,7 @@ func (q *Queue) letGo(ctx context.Context, log *slog.Logger, j redoubt.Job) {
 	}
 }
 
-// logOutcome logs that the end of a job could not be stored, if so.
+// logOutcome logs an error of storing an outcome.
 func logOutcome(ctx context.Context, log *slog.Logger, err error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
@@ -137,13 +134,13 @@ func logOutcome(ctx context.Context, log *slog.Logger, err error) {
 	}
 }
 
-// abandon fails a job for good that was claimed once more than it may be tried.
+// abandon fails a job that was claimed after its last attempt.
 func (q *Queue) abandon(ctx context.Context, k Kind, j redoubt.Job) error {
-	return q.giveUp(ctx, k, j, fmt.Sprintf("tried %d times, and the last attempt was cut off before it ended: the server stopped, crashed or ran out of memory; its log has the rest under job %d",
-		k.Attempts, j.ID))
+	return q.giveUp(ctx, k, j, fmt.Sprintf("tried %d times, and the last attempt was cut off before it ended: "+
+		"the server stopped, crashed or ran out of memory; its log has the rest under job %d", k.Attempts, j.ID))
 }
 
-// giveUp fails a job for good whose work could not say so, after what waits for it.
+// giveUp calls Abandoned and fails the job.
 func (q *Queue) giveUp(ctx context.Context, k Kind, j redoubt.Job, reason string) (err error) {
 	defer recoverTo(&err)
 	if k.Abandoned != nil {
@@ -154,7 +151,7 @@ func (q *Queue) giveUp(ctx context.Context, k Kind, j redoubt.Job, reason string
 	return q.store.FailJob(ctx, j, reason)
 }
 
-// attempt turns a panic into an error, so that one bad job stops nothing else.
+// attempt runs the work and returns a panic as an error.
 func attempt(ctx context.Context, k Kind, j redoubt.Job) (result []byte, media string, err error) {
 	defer recoverTo(&err)
 	return k.Work(ctx, j)

@@ -20,12 +20,14 @@ import (
 func TestLimits(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		synctest.Test(t, func(*testing.T) {
-			k := Kind{Most: rapid.IntRange(1, 6).Draw(rt, "most")}
-			k.OfOne, k.OfKey = rapid.IntRange(1, k.Most).Draw(rt, "of one"), rapid.IntRange(1, k.Most).Draw(rt, "of key")
+			k := Kind{MaxRunning: rapid.IntRange(1, 6).Draw(rt, "most")}
+			k.MaxPerDeployment = rapid.IntRange(1, k.MaxRunning).Draw(rt, "per deployment")
+			k.MaxPerKey = rapid.IntRange(1, k.MaxRunning).Draw(rt, "per key")
 			n := rapid.IntRange(1, 30).Draw(rt, "jobs")
 			m := newMemory(slices.Repeat([]string{"work"}, n)...)
 			for _, j := range m.jobs {
-				j.DeploymentID, j.Key = int64(rapid.IntRange(1, 3).Draw(rt, "deployment")), rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(rt, "key")
+				j.DeploymentID = int64(rapid.IntRange(1, 3).Draw(rt, "deployment"))
+				j.Key = rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(rt, "key")
 			}
 			var mu sync.Mutex
 			working, most, ended := map[string]int{}, map[string]int{}, time.Time{}
@@ -50,11 +52,11 @@ func TestLimits(t *testing.T) {
 				return nil, "", nil
 			}}, k)
 			for name, n := range most {
-				limit := k.Most
+				limit := k.MaxRunning
 				if strings.HasPrefix(name, "deployment") {
-					limit = k.OfOne
+					limit = k.MaxPerDeployment
 				} else if strings.HasPrefix(name, "key") {
-					limit = k.OfKey
+					limit = k.MaxPerKey
 				}
 				if n > limit {
 					rt.Errorf("%s: %d at once, of %d", name, n, limit)
@@ -128,7 +130,7 @@ func TestLateWorkGoesOn(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		late, end := context.WithCancel(t.Context())
 		q := New(m, map[string]Kind{
-			"late":  {Late: true, Work: func(ctx context.Context, _ redoubt.Job) ([]byte, string, error) { return nil, "", ctx.Err() }},
+			"late":  {DuringShutdown: true, Work: func(ctx context.Context, _ redoubt.Job) ([]byte, string, error) { return nil, "", ctx.Err() }},
 			"other": {Work: func(context.Context, redoubt.Job) ([]byte, string, error) { return nil, "", nil }},
 		}, Options{Clock: time.Now})
 		stop()

@@ -1,11 +1,10 @@
-// Package queue runs durable work: what a request stored and answered for, what waits for
-// others, as receivers and code hosts, and what comes round by itself (semantics §11).
+// Package queue runs durable jobs: work of accepted requests, deliveries to receivers and code
+// hosts, and periodic work (semantics §11).
 //
-// A job is a row with a lease. One poller per process claims what is due, within limits per
-// kind, deployment and key; the job renews its lease while it works, and a lease that ran out
-// frees the job for another worker or the next process. Of one kind and subject at most one
-// job works at a time, whatever the process. This package knows neither SQL nor what the work
-// is about: kinds of work are registered by whoever wires.
+// A job is a row with a lease. One poller per process claims due jobs, within limits per kind,
+// deployment and key. A running job renews its lease; an expired lease frees the job for another
+// worker or process. At most one job of a kind and subject runs at a time, in all processes.
+// Package queue contains no SQL and no business rules: cmd/redoubt registers the kinds.
 package queue
 
 import (
@@ -19,14 +18,13 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// Store keeps the jobs. Its methods look across deployments: a queue serves all, and every
-// job names its own.
+// Store stores the jobs of all deployments.
 type Store interface {
-	// DueJobs lists the deployments that may have work of some kinds that is due within a
-	// time, those first that were looked at the longest ago.
+	// DueJobs lists deployments with jobs of the kinds that may be due within the duration, the
+	// least recently checked deployment first.
 	DueJobs(ctx context.Context, kinds []string, within time.Duration) ([]redoubt.JobDue, error)
-	// ClaimJob leases the oldest due job of a deployment and kind whose key is none of those
-	// that are busy, nil when none is.
+	// ClaimJob leases the oldest due job of a deployment and kind, except jobs with a busy key.
+	// It returns nil without such a job.
 	ClaimJob(ctx context.Context, due redoubt.JobDue, busy []string, lease time.Duration) (*redoubt.Job, error)
 	// RenewJob prolongs a lease; redoubt.ErrConflict when it was lost.
 	RenewJob(ctx context.Context, j redoubt.Job, lease time.Duration) error
@@ -48,51 +46,51 @@ type Work func(ctx context.Context, j redoubt.Job) (result []byte, mediaType str
 // Kind says how jobs of one kind are done; zero members take the defaults.
 type Kind struct {
 	Work     Work
-	Attempts int           // before a job fails for good, those that a dead process left among them; 5
-	Lease    time.Duration // 1 minute
-	// Most are how many work at once in this process: 2.
-	Most int
-	// OfOne are how many of these are of one deployment, OfKey of one key of all
-	// deployments; as many as Most. An empty key has no limit of its own.
-	OfOne, OfKey int
-	// May reports whether this process does the work of a deployment; nil: of all. It must not
-	// block.
-	May func(deploymentID int64) bool
-	// Ordered kinds do the jobs of a deployment one after the other, as they came, also where a
-	// process died with one; one that fails and is tried again is passed.
+	Attempts int           // maximum, including attempts of processes that died; default 5
+	Lease    time.Duration // default 1 minute
+	// MaxRunning limits running jobs of the kind in this process; default 2.
+	MaxRunning int
+	// MaxPerDeployment and MaxPerKey limit running jobs of one deployment, and of one key in all
+	// deployments; default MaxRunning. Jobs without a key share no limit.
+	MaxPerDeployment, MaxPerKey int
+	// Accepts reports whether this process runs jobs of a deployment; nil accepts all. It must
+	// not block.
+	Accepts func(deploymentID int64) bool
+	// Ordered runs the jobs of a deployment one at a time in the order of their creation, in all
+	// processes. A retried job loses its position.
 	Ordered bool
-	// Late kinds go on after a stop was asked for: requests under way wait for them.
-	Late bool
-	// Abandoned is called before a job fails for good whose work could not say so, as its
-	// last attempt lost its lease when the process died. It ends what waits for the job, with
-	// a reason for people, and may be called again. Nil does nothing; after an error the job
-	// is claimed once more.
+	// DuringShutdown keeps starting jobs during a graceful shutdown, for requests that wait for
+	// them.
+	DuringShutdown bool
+	// Abandoned is called before a job fails without a result of its Work, for example because
+	// the process died in the last attempt. It receives a reason for users and may be called
+	// repeatedly; after an error the job is claimed again. Nil does nothing.
 	Abandoned func(ctx context.Context, j redoubt.Job, reason string) error
 }
 
-// Options are what a queue is made of.
+// Options configure a queue.
 type Options struct {
 	Clock  func() time.Time // that of the store; required
 	Logger *slog.Logger     // nil logs nothing
-	// Poll is how often the queue looks for work that nothing announced, as of another process
-	// where the database sends no notifications: 2.9 seconds.
+	// Poll is the interval between checks for jobs without a notification, for example jobs of
+	// another process on SQLite; default 2.9 seconds.
 	Poll time.Duration
 }
 
-// Queue takes jobs from the store and has them done.
+// Queue claims jobs from a store and runs them.
 type Queue struct {
 	store   Store
 	kinds   map[string]Kind
 	options Options
 	wake    chan struct{}
 
-	trouble string // why jobs could not be claimed last, which is logged once
+	lastError string // of claiming jobs; the same error is logged once
 
 	mu     sync.Mutex
 	counts map[slot]int
 }
 
-// slot is what has a limit: a kind, a deployment's share of it, or a key's.
+// slot identifies a limit: of a kind, of a kind and deployment, or of a kind and key.
 type slot struct {
 	kind       string
 	deployment int64
@@ -107,8 +105,9 @@ func New(store Store, kinds map[string]Kind, o Options) *Queue {
 	o.Poll = or(o.Poll, 2900*time.Millisecond)
 	q := &Queue{store: store, kinds: map[string]Kind{}, options: o, wake: make(chan struct{}, 1), counts: map[slot]int{}}
 	for name, k := range kinds {
-		k.Attempts, k.Most = or(k.Attempts, 5), or(k.Most, 2)
-		k.OfOne, k.OfKey, k.Lease = or(k.OfOne, k.Most), or(k.OfKey, k.Most), or(k.Lease, time.Minute)
+		k.Attempts, k.MaxRunning = or(k.Attempts, 5), or(k.MaxRunning, 2)
+		k.MaxPerDeployment, k.MaxPerKey = or(k.MaxPerDeployment, k.MaxRunning), or(k.MaxPerKey, k.MaxRunning)
+		k.Lease = or(k.Lease, time.Minute)
 		q.kinds[name] = k
 	}
 	return q
@@ -121,8 +120,8 @@ func or[T int | time.Duration](given, otherwise T) T {
 	return given
 }
 
-// Wake has the queue look now: the store calls it when a job was added, by this process or,
-// where the database notifies, by another one.
+// Wake makes the queue check for due jobs now. The store calls it after a commit with a new job,
+// and for notifications of PostgreSQL.
 func (q *Queue) Wake() {
 	select {
 	case q.wake <- struct{}{}:
@@ -130,16 +129,16 @@ func (q *Queue) Wake() {
 	}
 }
 
-// Run works until ctx ends, late kinds until late does, and then waits for the jobs under
-// way to let go; what they did not finish is due again at once, and no attempt is used up.
-func (q *Queue) Run(ctx, late context.Context) {
+// Run runs jobs until ctx ends, and kinds with DuringShutdown until shutdown ends. Then it waits
+// for running jobs to stop: unfinished jobs become due at once and use no attempt.
+func (q *Queue) Run(ctx, shutdown context.Context) {
 	var working sync.WaitGroup
 	defer working.Wait()
 	stopped := ctx.Done()
-	for late.Err() == nil {
-		wait := q.look(ctx, late, &working)
+	for shutdown.Err() == nil {
+		wait := q.startDue(ctx, shutdown, &working)
 		select {
-		case <-late.Done():
+		case <-shutdown.Done():
 		case <-stopped:
 			stopped = nil
 		case <-q.wake:
@@ -148,15 +147,15 @@ func (q *Queue) Run(ctx, late context.Context) {
 	}
 }
 
-// look begins the jobs that are due and within the limits, and returns for how long nothing
-// more is: at most Options.Poll.
-func (q *Queue) look(ctx, late context.Context, working *sync.WaitGroup) time.Duration {
+// startDue starts the due jobs within the limits. It returns the duration until the next check, at
+// most Options.Poll.
+func (q *Queue) startDue(ctx, shutdown context.Context, working *sync.WaitGroup) time.Duration {
 	open := q.open(ctx)
 	if len(open) == 0 {
 		return q.options.Poll
 	}
-	due, err := q.store.DueJobs(late, open, q.options.Poll)
-	defer func() { q.log(late, err) }()
+	due, err := q.store.DueJobs(shutdown, open, q.options.Poll)
+	defer func() { q.logError(shutdown, err) }()
 	if err != nil {
 		return q.options.Poll
 	}
@@ -168,50 +167,50 @@ func (q *Queue) look(ctx, late context.Context, working *sync.WaitGroup) time.Du
 		}
 		k := q.kinds[d.Kind]
 		busy, free := q.busy(d)
-		if !free || late.Err() != nil || k.May != nil && !k.May(d.DeploymentID) {
+		if !free || shutdown.Err() != nil || k.Accepts != nil && !k.Accepts(d.DeploymentID) {
 			continue
 		}
 		d.Ordered = k.Ordered
-		j, failed := q.store.ClaimJob(late, d, busy, k.Lease)
+		j, failed := q.store.ClaimJob(shutdown, d, busy, k.Lease)
 		err = errors.Join(err, failed)
 		if j != nil {
 			began = true
 			q.count(*j, 1)
 			within := ctx
-			if k.Late {
-				within = late
+			if k.DuringShutdown {
+				within = shutdown
 			}
 			working.Go(func() {
-				defer q.Wake() // its place is free
+				defer q.Wake() // a limit may be free
 				defer q.count(*j, -1)
 				q.process(within, k, *j)
 			})
 		}
 	}
-	if began { // there may be more
+	if began { // more jobs may be due
 		return 0
 	}
 	return wait
 }
 
-// log logs that jobs cannot be claimed, once as long as the reason is the same.
-func (q *Queue) log(ctx context.Context, err error) {
-	trouble := ""
+// logError logs an error of claiming jobs, unless the previous check had the same error.
+func (q *Queue) logError(ctx context.Context, err error) {
+	text := ""
 	if err != nil {
-		trouble = err.Error()
+		text = err.Error()
 	}
-	if trouble != "" && trouble != q.trouble && ctx.Err() == nil {
+	if text != "" && text != q.lastError && ctx.Err() == nil {
 		q.options.Logger.Error("cannot claim a job", "error", err)
 	}
-	q.trouble = trouble
+	q.lastError = text
 }
 
-// open are the kinds of which another job may begin.
+// open returns the kinds below their limit.
 func (q *Queue) open(ctx context.Context) (kinds []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for name, k := range q.kinds {
-		if q.counts[slot{kind: name}] < k.Most && (k.Late || ctx.Err() == nil) {
+		if q.counts[slot{kind: name}] < k.MaxRunning && (k.DuringShutdown || ctx.Err() == nil) {
 			kinds = append(kinds, name)
 		}
 	}
@@ -219,22 +218,23 @@ func (q *Queue) open(ctx context.Context) (kinds []string) {
 	return kinds
 }
 
-// busy are the keys of a kind of which no other job may begin; free is whether any job of the
-// deployment may.
+// busy returns the keys of a kind at their limit, and whether the kind and deployment are below
+// theirs.
 func (q *Queue) busy(d redoubt.JobDue) (keys []string, free bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	k := q.kinds[d.Kind]
 	for s, n := range q.counts {
-		if s.kind == d.Kind && s.key != "" && n >= k.OfKey {
+		if s.kind == d.Kind && s.key != "" && n >= k.MaxPerKey {
 			keys = append(keys, s.key)
 		}
 	}
 	slices.Sort(keys)
-	return keys, q.counts[slot{kind: d.Kind}] < k.Most && q.counts[slot{d.Kind, d.DeploymentID, ""}] < k.OfOne
+	free = q.counts[slot{kind: d.Kind}] < k.MaxRunning && q.counts[slot{d.Kind, d.DeploymentID, ""}] < k.MaxPerDeployment
+	return keys, free
 }
 
-// count counts a job that begins or has ended.
+// count adds a started job, or removes an ended one.
 func (q *Queue) count(j redoubt.Job, by int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -249,10 +249,9 @@ func (q *Queue) count(j redoubt.Job, by int) {
 	}
 }
 
-// Outage reports whether an error is the database's fault whatever a job is, so that the
-// attempt does not count. A connection that breaks, a statement that the database ends, a
-// lack of memory and damage may come of the job itself: they count, or it would be tried for
-// ever.
+// Outage reports whether an error is a database outage that no job can cause, such as a full disk:
+// the attempt does not count. Broken connections, canceled statements, lack of memory and damage
+// may be caused by the job and count.
 func Outage(err error) bool {
 	if !errors.Is(err, redoubt.ErrUnavailable) {
 		return false
@@ -260,7 +259,8 @@ func Outage(err error) bool {
 	switch redoubt.OutageOf(err) {
 	case redoubt.ErrOutOfMemory, redoubt.ErrDamaged, redoubt.ErrUnreachable, redoubt.ErrCancelled:
 		return false
-	case redoubt.ErrBusy, redoubt.ErrDiskFull, redoubt.ErrDiskFailed, redoubt.ErrReadOnly, redoubt.ErrOutOfFiles, redoubt.ErrReplaced:
+	case redoubt.ErrBusy, redoubt.ErrDiskFull, redoubt.ErrDiskFailed, redoubt.ErrReadOnly, redoubt.ErrOutOfFiles,
+		redoubt.ErrReplaced:
 	}
 	return true
 }

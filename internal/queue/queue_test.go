@@ -166,7 +166,7 @@ func TestEachJobIsDoneOnce(t *testing.T) {
 		run(m, time.Minute, map[string]Work{"count": func(context.Context, redoubt.Job) ([]byte, string, error) {
 			done.Add(1)
 			return []byte("x"), "text/plain", nil
-		}}, Kind{Most: 8})
+		}}, Kind{MaxRunning: 8})
 		if done.Load() != 100 {
 			t.Errorf("100 jobs were done %d times", done.Load())
 		}
@@ -193,7 +193,7 @@ func TestFailuresAreTriedAgainThenEnd(t *testing.T) {
 			},
 			"panics": func(context.Context, redoubt.Job) ([]byte, string, error) { panic("boom") },
 		}
-		run(m, 10*time.Minute, work, Kind{Most: 1})
+		run(m, 10*time.Minute, work, Kind{MaxRunning: 1})
 		if j := m.job(1); j.State != redoubt.JobDone || j.Attempt != 3 {
 			t.Errorf("the flaky job: state %d after %d attempts, want done after 3", j.State, j.Attempt)
 		}
@@ -217,7 +217,7 @@ func TestLongWorkKeepsItsLease(t *testing.T) {
 			runs.Add(1)
 			time.Sleep(10 * time.Minute)
 			return nil, "", ctx.Err()
-		}}, Kind{Most: 3, Lease: time.Minute})
+		}}, Kind{MaxRunning: 3, Lease: time.Minute})
 		if runs.Load() != 1 || m.job(1).State != redoubt.JobDone {
 			t.Errorf("ten minutes of work under a one-minute lease ran %d times, state %d", runs.Load(), m.job(1).State)
 		}
@@ -232,12 +232,12 @@ func TestAbandonedJobIsClaimedAgain(t *testing.T) {
 			return nil, "", ctx.Err()
 		}}
 		m.dead = true
-		run(m, time.Second, hang, Kind{Most: 1, Lease: time.Minute}) // the process dies in mid-work
+		run(m, time.Second, hang, Kind{MaxRunning: 1, Lease: time.Minute}) // the process dies in mid-work
 		if j := m.job(1); j.State != redoubt.JobRunning {
 			t.Fatalf("after the stop the job is in state %d, want running under its lease", j.State)
 		}
 		done := map[string]Work{"work": func(context.Context, redoubt.Job) ([]byte, string, error) { return []byte("x"), "", nil }}
-		run(m, 5*time.Minute, done, Kind{Most: 1, Lease: time.Minute})
+		run(m, 5*time.Minute, done, Kind{MaxRunning: 1, Lease: time.Minute})
 		if j := m.job(1); j.State != redoubt.JobDone || j.Attempt != 2 {
 			t.Errorf("the next process left the job at %+v", j)
 		}
@@ -265,7 +265,7 @@ func stopOften(t *testing.T, err error) {
 				return []byte("x"), "", nil
 			}
 		}}
-		o := Kind{Most: 1, Lease: time.Minute, Abandoned: func(context.Context, redoubt.Job, string) error {
+		o := Kind{MaxRunning: 1, Lease: time.Minute, Abandoned: func(context.Context, redoubt.Job, string) error {
 			t.Error("the job was given up")
 			return nil
 		}}
@@ -300,7 +300,7 @@ func TestOutagesUseUpNoAttempt(t *testing.T) {
 				}
 				return nil, "", nil
 			}}
-			run(m, 4*time.Hour, work, Kind{Most: 1, Abandoned: func(context.Context, redoubt.Job, string) error { ended++; return nil }})
+			run(m, 4*time.Hour, work, Kind{MaxRunning: 1, Abandoned: func(context.Context, redoubt.Job, string) error { ended++; return nil }})
 			j := m.job(1)
 			if j.State != state || state == redoubt.JobDone && (j.Attempt != 1 || runs < 6) || state == redoubt.JobFailed && (runs != 5 || ended != 1) {
 				t.Errorf("%s: the job is %+v after %d runs, given up %d times", outage.Error(), j, runs, ended)
@@ -335,7 +335,7 @@ func TestJobThatKillsItsProcessFails(t *testing.T) {
 		m := newMemory("deadly", "other")
 		m.dead = true
 		var runs, abandoned int
-		o := Kind{Most: 1, Lease: time.Minute, Attempts: 3, Abandoned: func(_ context.Context, j redoubt.Job, reason string) error {
+		o := Kind{MaxRunning: 1, Lease: time.Minute, Attempts: 3, Abandoned: func(_ context.Context, j redoubt.Job, reason string) error {
 			if abandoned++; abandoned == 1 {
 				return errors.New("the disk is full")
 			}

@@ -170,8 +170,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	return nil
 }
 
-// Refused returns why the server lets a runner take no runs, if that is what an error says:
-// ErrToken where the token is taken no more.
+// Refused returns an error if err means that the server rejects the runner: ErrToken for an invalid
+// token. Otherwise it returns nil.
 func Refused(err error) error {
 	p, is := errors.AsType[*api.Problem](err)
 	switch {

@@ -149,8 +149,8 @@ type Config struct {
 	// Tokens has what is shown for apps, until it ends. Nil: each host that is opened makes its
 	// own.
 	Tokens *Tokens
-	// Waits has until when hosts asked to be left alone. Nil: they are asked all the same.
-	Waits *Waits
+	// RateLimits delays requests to hosts that asked to wait. Nil sends them.
+	RateLimits *RateLimits
 	// Local lets remotes of git be folders of this machine, as file:///srv/x.git.
 	Local bool
 }
@@ -174,8 +174,8 @@ func (c Config) Forget(before time.Time) {
 	if c.Tokens != nil {
 		c.Tokens.forget(before)
 	}
-	if c.Waits != nil {
-		c.Waits.forget(before)
+	if c.RateLimits != nil {
+		c.RateLimits.forget(before)
 	}
 }
 

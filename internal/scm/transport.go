@@ -63,8 +63,8 @@ type transport struct {
 func (c Config) client(who asker) *http.Client {
 	base := &http.Transport{DialContext: c.Reach.Dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 2, IdleConnTimeout: askFor, TLSHandshakeTimeout: askFor, MaxResponseHeaderBytes: 1 << 20}
 	var asks http.RoundTripper = &transport{c.Known.asked(base, who, c.Clock), c.Clock, c.Name}
-	if c.Waits != nil {
-		asks = waiting{asks, c.Waits, who, c.Clock}
+	if c.RateLimits != nil {
+		asks = limited{asks, c.RateLimits, who, c.Clock}
 	}
 	return &http.Client{Transport: asks, Timeout: 2 * askFor, CheckRedirect: sameHost}
 }

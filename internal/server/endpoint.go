@@ -36,7 +36,7 @@ type call struct {
 	hostedQuery hostedFindingsQuery
 	tx          *store.Tx            // of operations that the table gives one
 	nulls       []redoubt.FieldError // of the body, where none may be
-	hasBody     bool                 // it has members
+	hasBody     bool                 // the body has members
 	idempotent  *idempotentRequest   // nil without a key
 	tag         string               // of what can be changed here; empty for none
 	state       string               // of all of such an answer

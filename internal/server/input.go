@@ -29,8 +29,8 @@ func (f *faults) addInvalid(err error) {
 	}
 }
 
-// undecoded reports whether a body was sent that could not be decoded: its schema says what is
-// wrong with it, and what a handler would find missing may be there.
+// undecoded reports whether decoding a body failed. The schema reports its faults; members that
+// look missing may have been sent.
 func undecoded(ctx huma.Context, body any) bool {
 	return callOf(ctx.Context()).hasBody && reflect.ValueOf(body).Elem().IsZero()
 }

@@ -62,7 +62,7 @@ type Config struct {
 	Collectors []prometheus.Collector
 	// MetricsElsewhere leaves /metrics out: MetricsHandler has a listener of its own.
 	MetricsElsewhere bool
-	// CreatesTickets says that this process runs the queue, which creates tickets.
+	// CreatesTickets reports whether this process runs the queue, which creates tickets.
 	CreatesTickets bool
 }
 

@@ -67,8 +67,8 @@ func (tx *Tx) AdvisoryVersion(ctx context.Context) (int64, error) {
 	return tx.session.advisoryVersion(ctx)
 }
 
-// lockAdvisories returns the version of the advisories. The writers of these, and of the work of
-// the server itself, which no deployment's lock keeps apart, come one after the other.
+// lockAdvisories locks and returns the version of the advisories. It serializes writers of
+// advisories and of server jobs, which have no deployment to lock.
 func (q *session) lockAdvisories(ctx context.Context) (int64, error) {
 	return one(ctx, q, scalar[int64], `SELECT version FROM advisory_state WHERE id = 1`+q.engine.forUpdate)
 }

@@ -273,11 +273,11 @@ func (tx *Tx) AuditFollowed(at redoubt.ProjectRef, version int64, findings int) 
 	tx.audit("advisories.follow", subject("project", at.ProjectID), nil, followedImage{at.Ref, version, findings})
 }
 
-// MatchJob is the kind of the server's job that has all deployments follow the advisories and
-// the scores.
+// MatchJob is the kind of server job that matches all deployments with the current advisories and
+// scores.
 const MatchJob = "match"
 
-// QueueMatching has deployments follow the advisories.
+// QueueMatching adds a MatchJob.
 func (s *Store) QueueMatching(ctx context.Context) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error { return q.queueMatching(ctx, s.now()) })
 }

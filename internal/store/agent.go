@@ -103,7 +103,8 @@ func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, 
 	if err := tx.write(ctx, `UPDATE agent_scan SET done_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, done); err != nil {
 		return err
 	}
-	return tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, []redoubt.Job{j}, jobDetails{kept: jobKeep, conflict: "ON CONFLICT (deployment_id, token) DO NOTHING"})
+	details := jobDetails{kept: jobKeep, conflict: "ON CONFLICT (deployment_id, token) DO NOTHING"}
+	return tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, []redoubt.Job{j}, details)
 }
 
 // AnswerAgentScan keeps the answer to a scan's completion, in place of its

@@ -87,9 +87,12 @@ const maxHearings = 2000
 // QueueHearing has a delivery of a connection worked off, in place of one about the same
 // subject that waits: the input of that is returned, and the job is as new as one that is
 // added. Where too many of the connection wait, it is a redoubt.BusyError.
-func (tx *Tx) QueueHearing(ctx context.Context, c redoubt.Connection, subject string, input []byte) (instead []byte, err error) {
+func (tx *Tx) QueueHearing(
+	ctx context.Context, c redoubt.Connection, subject string, input []byte,
+) (instead []byte, err error) {
 	of := fmt.Sprintf("%d ", c.ID)
-	others, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND subject LIKE $4 AND subject <> $5`,
+	others, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM job
+		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND subject LIKE $4 AND subject <> $5`,
 		HearJob, int64(redoubt.JobQueued), of+"%", of+subject)
 	if err == nil && others >= maxHearings {
 		err = &redoubt.BusyError{Text: fmt.Sprintf("%d webhooks of this connection wait to be worked off. Send this one again later.", others), Wait: time.Minute}

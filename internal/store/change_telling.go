@@ -22,7 +22,7 @@ type Telling struct {
 	Commit    string `json:"commit"`
 }
 
-// HostKey is the key of jobs that ask a code host, by the address of the connection.
+// HostKey returns the key of jobs that call a code host, from the base URL of the connection.
 func HostKey(baseURL string) string {
 	if u, err := url.Parse(baseURL); err == nil {
 		return u.Host
@@ -33,7 +33,7 @@ func HostKey(baseURL string) string {
 // FollowEvery is the interval at which the code host of a connection is polled.
 const FollowEvery = 5 * time.Minute
 
-// FollowJob is the kind of job that asks a code host what is new to one connection.
+// FollowJob is the kind of job that polls the code host of one connection.
 const FollowJob = "follow"
 
 // Following is the input of a FollowJob.
@@ -42,10 +42,13 @@ type Following struct {
 }
 
 func followJob(c redoubt.Connection) redoubt.Job {
-	return redoubt.Job{Kind: FollowJob, Subject: strconv.FormatInt(c.ID, 10), Key: HostKey(c.BaseURL), Input: []byte(encoded(Following{c.ID}))}
+	return redoubt.Job{
+		Kind: FollowJob, Subject: strconv.FormatInt(c.ID, 10), Key: HostKey(c.BaseURL),
+		Input: []byte(encoded(Following{c.ID})),
+	}
 }
 
-// QueueFollowing has a host asked at a time what is new to a connection.
+// QueueFollowing adds the FollowJob of a connection, due at a time.
 func (tx *Tx) QueueFollowing(ctx context.Context, c redoubt.Connection, at time.Time) error {
 	j := followJob(c)
 	j.DueAt = at
@@ -53,7 +56,7 @@ func (tx *Tx) QueueFollowing(ctx context.Context, c redoubt.Connection, at time.
 	return err
 }
 
-// EnsureFollowing is QueueFollowing now, where the host is not to be asked anyway.
+// EnsureFollowing adds the FollowJob of a connection, due now, unless it has one.
 func (tx *Tx) EnsureFollowing(ctx context.Context, c redoubt.Connection) error {
 	return tx.EnsureJob(ctx, followJob(c))
 }
@@ -67,7 +70,8 @@ func (tx *Tx) QueueTelling(ctx context.Context, projectID int64, commit string) 
 	if hears, err := tx.hostHears(ctx); err != nil || !hears {
 		return err
 	}
-	list, err := many(ctx, tx, scalar[string], `SELECT c.base_url FROM repository r JOIN connection c ON c.deployment_id = r.deployment_id AND c.id = r.connection_id
+	list, err := many(ctx, tx, scalar[string], `SELECT c.base_url FROM repository r
+		JOIN connection c ON c.deployment_id = r.deployment_id AND c.id = r.connection_id
 		WHERE r.deployment_id = $1 AND r.project_id = $2 AND c.kind <> $3`, projectID, int64(redoubt.HostGit))
 	if err != nil || len(list) == 0 {
 		return err
@@ -76,7 +80,9 @@ func (tx *Tx) QueueTelling(ctx context.Context, projectID int64, commit string) 
 	if err != nil {
 		return err
 	}
-	_, err = tx.Enqueue(ctx, redoubt.Job{Kind: TellJob, Subject: fmt.Sprintf("%d %s", projectID, commit), Key: HostKey(list[0]), Input: input})
+	_, err = tx.Enqueue(ctx, redoubt.Job{
+		Kind: TellJob, Subject: fmt.Sprintf("%d %s", projectID, commit), Key: HostKey(list[0]), Input: input,
+	})
 	return err
 }
 

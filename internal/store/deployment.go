@@ -131,7 +131,7 @@ func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redo
 		if err := tx.addDefaultPolicies(ctx); err != nil {
 			return err
 		}
-		if err := q.queueMatching(ctx, s.now()); err != nil { // it has followed no advisories yet
+		if err := q.queueMatching(ctx, s.now()); err != nil { // it was never matched
 			return err
 		}
 		for _, fn := range first {

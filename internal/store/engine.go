@@ -31,7 +31,7 @@ type engine struct {
 
 	forUpdate  string        // ends a SELECT that locks its rows
 	skipLocked string        // ends a SELECT that takes rows nobody works on
-	announce   string        // has the queues of other processes look once it is committed; empty where none can hear
+	announce   string        // notifies the queues of other processes at commit; empty without notifications
 	byBytes    string        // orders text by its bytes, whatever the database's locale
 	checks     []engineCheck // how the database looks through itself, where no catalogue tells
 	fileChecks []string      // each returns "ok", or what is wrong with the file, the quickest first; none where nothing does
@@ -60,8 +60,8 @@ type engine struct {
 	health       health
 	replaced     atomic.Pointer[NewerSchemaError] // nil until a newer program has migrated the database
 	closed       atomic.Bool
-	listen       func(ctx context.Context, heard func()) error // nil where nothing is announced
-	queued       func()                                        // see Store.OnQueued; nil while nobody asked
+	listen       func(ctx context.Context, heard func()) error // nil without notifications
+	queued       func()                                        // see Store.OnQueued; may be nil
 }
 
 // maxArgs bounds the arguments of one statement. SQLite takes 32,766 and
@@ -164,8 +164,7 @@ func (e *engine) updateUnjudged(caller context.Context, fn func(context.Context,
 	return nil
 }
 
-// writeOne writes with a single statement, outside of any transaction, and returns how many
-// rows it wrote.
+// writeOne runs a single writing statement without a transaction and returns the affected rows.
 func (e *engine) writeOne(caller context.Context, query string, args ...any) (n int64, err error) {
 	if e.oneWriter {
 		end, err := e.turns.take(caller, 0)

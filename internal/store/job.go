@@ -10,12 +10,13 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const jobColumns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json, result, media_type, error, created_at, finished_at`
+const jobColumns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json,
+	result, media_type, error, created_at, finished_at`
 
 func scanJob(r row) (j redoubt.Job, err error) {
 	var input string
-	err = r.Scan(&j.DeploymentID, &j.ID, &j.Kind, &j.Token, &j.State, &j.Claim, &j.Attempt, &j.Subject, &j.Key, &input, &j.Result, &j.MediaType, &j.Error,
-		instant(&j.CreatedAt), instant(&j.FinishedAt))
+	err = r.Scan(&j.DeploymentID, &j.ID, &j.Kind, &j.Token, &j.State, &j.Claim, &j.Attempt, &j.Subject, &j.Key,
+		&input, &j.Result, &j.MediaType, &j.Error, instant(&j.CreatedAt), instant(&j.FinishedAt))
 	j.Input = []byte(input)
 	return j, err
 }
@@ -36,37 +37,37 @@ func (tx *Tx) AddJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error) {
 		return j, err
 	}
 	j.DeploymentID, j.State, j.CreatedAt = tx.deployment.ID, redoubt.JobQueued, tx.now
-	if err := tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, []redoubt.Job{j}, jobDetails{requester: requesterOf(tx.actor)}); err != nil {
+	details := jobDetails{requester: requesterOf(tx.actor)}
+	if err := tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, []redoubt.Job{j}, details); err != nil {
 		return j, err
 	}
 	tx.audit("job.create", subject("job", j.ID), nil, jobImage{j.Kind, string(j.Input)})
 	return j, nil
 }
 
-// dueAtOnce is when new work is due: now, even by a clock that steps back.
+// dueAtOnce is the due time of a job without delay, independent of clock adjustments.
 var dueAtOnce = time.UnixMicro(0)
 
-// jobDetails are what is stored of new jobs besides what they are about.
+// jobDetails are further columns and options of new jobs.
 type jobDetails struct {
 	requester string
-	conflict  string        // of the statement that inserts them
-	kept      time.Duration // for how long those of the kind are kept that ended
+	conflict  string        // ON CONFLICT clause of the insert
+	kept      time.Duration // retention of ended jobs of the kind
 }
 
-// Enqueue adds work that is due at its time. Where work of the same kind and subject waits
-// already, that takes the input, and the earlier of the two times, as if it were new: old is
-// what it was about before.
+// Enqueue adds a job. A waiting job of the same kind and subject is replaced instead: it gets the
+// new input and the earlier due time. old is its previous input.
 func (tx *Tx) Enqueue(ctx context.Context, j redoubt.Job) (old []byte, err error) {
 	before, err := tx.session.enqueue(ctx, tx.deployment.ID, tx.now, []redoubt.Job{j})
 	return before[j.Subject], err
 }
 
-// EnsureJob is Enqueue where no work of the kind and subject waits or is under way.
+// EnsureJob adds a job unless one of its kind and subject waits or runs.
 func (tx *Tx) EnsureJob(ctx context.Context, j redoubt.Job) error {
 	return tx.session.ensureJob(ctx, tx.deployment.ID, tx.now, j)
 }
 
-// EnsureServerJob is EnsureJob of work that belongs to no deployment.
+// EnsureServerJob is EnsureJob for a job of the server, which has no deployment.
 func (s *Store) EnsureServerJob(ctx context.Context, j redoubt.Job) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		if _, err := q.lockAdvisories(ctx); err != nil {
@@ -76,7 +77,7 @@ func (s *Store) EnsureServerJob(ctx context.Context, j redoubt.Job) error {
 	})
 }
 
-// EnqueueServer is Enqueue of work that belongs to no deployment.
+// EnqueueServer is Enqueue for a job of the server, which has no deployment.
 func (s *Store) EnqueueServer(ctx context.Context, j redoubt.Job) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		_, err := q.lockAdvisories(ctx)
@@ -88,7 +89,8 @@ func (s *Store) EnqueueServer(ctx context.Context, j redoubt.Job) error {
 }
 
 func (q *session) ensureJob(ctx context.Context, deploymentID int64, now time.Time, j redoubt.Job) error {
-	open, err := many(ctx, q, scalar[int64], `SELECT id FROM job WHERE deployment_id = $1 AND kind = $2 AND subject = $3 AND state IN ($4, $5) LIMIT 1`,
+	open, err := many(ctx, q, scalar[int64], `SELECT id FROM job
+		WHERE deployment_id = $1 AND kind = $2 AND subject = $3 AND state IN ($4, $5) LIMIT 1`,
 		deploymentID, j.Kind, j.Subject, redoubt.JobQueued, redoubt.JobRunning)
 	if err != nil || len(open) > 0 {
 		return err
@@ -96,10 +98,11 @@ func (q *session) ensureJob(ctx context.Context, deploymentID int64, now time.Ti
 	return q.insertJobs(ctx, deploymentID, now, []redoubt.Job{j}, jobDetails{})
 }
 
-// enqueue adds work of one kind, as Tx.Enqueue does, with as few round trips for many as for
-// one. What it replaces is returned by subject. Waiting jobs that a queue claims at this time
-// are left to it: their workers may have looked already.
-func (q *session) enqueue(ctx context.Context, deploymentID int64, now time.Time, list []redoubt.Job) (map[string][]byte, error) {
+// enqueue adds jobs of one kind as Tx.Enqueue does, in a constant number of round trips. It
+// returns replaced inputs by subject. It does not replace jobs that a queue claims concurrently.
+func (q *session) enqueue(
+	ctx context.Context, deploymentID int64, now time.Time, list []redoubt.Job,
+) (map[string][]byte, error) {
 	old, kind := map[string][]byte{}, list[0].Kind
 	waiting := map[string]int64{}
 	in, subjects := q.in("subject", 4, subjectsOf(list))
@@ -109,7 +112,9 @@ func (q *session) enqueue(ctx context.Context, deploymentID int64, now time.Time
 		err := r.Scan(&id, &subject, &input)
 		waiting[subject], old[subject] = id, []byte(input)
 		return err
-	}, `SELECT id, subject, input_json FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND `+in+` AND subject <> '' ORDER BY id DESC`+q.engine.forUpdate,
+	}, `SELECT id, subject, input_json FROM job
+		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND `+in+` AND subject <> ''
+		ORDER BY id DESC`+q.engine.forUpdate,
 		deploymentID, kind, redoubt.JobQueued, subjects)
 	if err != nil {
 		return nil, err
@@ -123,7 +128,8 @@ func (q *session) enqueue(ctx context.Context, deploymentID int64, now time.Time
 			continue
 		}
 		due = earlier(due, atOnce(j.DueAt))
-		err := q.write(ctx, `UPDATE job SET input_json = $3, key = $4, created_at = $5, attempt = 0, run_at = CASE WHEN run_at < $6 THEN run_at ELSE $6 END
+		err := q.write(ctx, `UPDATE job SET input_json = $3, key = $4, created_at = $5, attempt = 0,
+			run_at = CASE WHEN run_at < $6 THEN run_at ELSE $6 END
 			WHERE deployment_id = $1 AND id = $2`, deploymentID, id, orObject(j.Input), j.Key, now, atOnce(j.DueAt))
 		if err != nil {
 			return nil, err
@@ -148,7 +154,7 @@ func subjectsOf(list []redoubt.Job) []string {
 	return subjects
 }
 
-// farFuture is later than any work is due.
+// farFuture is later than all due times.
 var farFuture = time.UnixMicro(1 << 60)
 
 func earlier(a, b time.Time) time.Time {
@@ -158,7 +164,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// atOnce is when new work is due, by its DueAt.
+// atOnce returns the stored due time for a DueAt.
 func atOnce(at time.Time) time.Time {
 	if at.IsZero() {
 		return dueAtOnce
@@ -168,8 +174,10 @@ func atOnce(at time.Time) time.Time {
 
 func orObject(input []byte) string { return cmp.Or(string(input), "{}") }
 
-// insertJobs adds work of one kind, and forgets some that ended.
-func (q *session) insertJobs(ctx context.Context, deploymentID int64, now time.Time, list []redoubt.Job, d jobDetails) error {
+// insertJobs adds jobs of one kind, and deletes some ended jobs of the kind.
+func (q *session) insertJobs(
+	ctx context.Context, deploymentID int64, now time.Time, list []redoubt.Job, d jobDetails,
+) error {
 	kind, due := list[0].Kind, farFuture
 	if err := q.dropEnded(ctx, deploymentID, kind, now.Add(-d.kept)); err != nil {
 		return err
@@ -182,31 +190,35 @@ func (q *session) insertJobs(ctx context.Context, deploymentID int64, now time.T
 		}
 		due = earlier(due, atOnce(j.DueAt))
 		rows[i] = []any{
-			id, kind, cmp.Or(j.Token, rand.Text()), redoubt.JobQueued, 0, 0, atOnce(j.DueAt), orObject(j.Input), "", "", now, d.requester, j.Subject, j.Key,
+			id, kind, cmp.Or(j.Token, rand.Text()), redoubt.JobQueued, 0, 0, atOnce(j.DueAt), orObject(j.Input), "", "",
+			now, d.requester, j.Subject, j.Key,
 		}
 	}
 	if err := q.jobDue(ctx, deploymentID, kind, due); err != nil {
 		return err
 	}
-	const into = "job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error, created_at, requester, subject, key)"
+	const into = `job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error,
+		created_at, requester, subject, key)`
 	return q.insert(ctx, deploymentID, into, rows, d.conflict)
 }
 
-// droppedAtOnce is how many jobs go at once at most: more than come, so that what is
-// left over goes too.
+// droppedAtOnce limits the ended jobs deleted per insert. It exceeds the inserted jobs, so a backlog
+// shrinks.
 const droppedAtOnce = 100
 
-// dropEnded forgets jobs of a kind that ended before a time, the first at first. What people
-// ask for is kept by other rules (see RequestJob).
+// dropEnded deletes jobs of a kind that ended before a time, the oldest first. RequestJob has the
+// retention of jobs with a requester.
 func (q *session) dropEnded(ctx context.Context, deploymentID int64, kind string, before time.Time) error {
 	return q.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND id IN
-		(SELECT id FROM job WHERE deployment_id = $1 AND kind = $2 AND requester = '' AND finished_at < $3 ORDER BY finished_at LIMIT $4)`,
+		(SELECT id FROM job WHERE deployment_id = $1 AND kind = $2 AND requester = '' AND finished_at < $3
+			ORDER BY finished_at LIMIT $4)`,
 		deploymentID, kind, before, droppedAtOnce)
 }
 
 // Jobs lists the newest work of a kind, limit at most, without its results.
 func (tx *Tx) Jobs(ctx context.Context, kind string, limit int) ([]redoubt.Job, error) {
-	const columns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json, NULL, media_type, error, created_at, finished_at`
+	const columns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json,
+		NULL, media_type, error, created_at, finished_at`
 	return many(ctx, tx, scanJob, `SELECT `+columns+` FROM job WHERE deployment_id = $1 AND kind = $2 ORDER BY id DESC LIMIT $3`, kind, limit)
 }
 
@@ -258,12 +270,14 @@ func (s *Store) updateJob(ctx context.Context, j redoubt.Job, assignments string
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error { return q.updateJob(ctx, j, assignments, args...) })
 }
 
-// requeueJob is updateJob for a job that is due from then on. Where other work of its subject
-// waits, which is newer, the job gives way to that and is gone.
+// requeueJob is updateJob for a job that becomes due again. It deletes the job instead if a newer
+// job of its subject waits.
 func (s *Store) requeueJob(ctx context.Context, j redoubt.Job, due time.Time, assignments string, args ...any) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		gone, err := q.exec(ctx, `DELETE FROM job WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4 AND subject <> '' AND EXISTS
-			(SELECT 1 FROM job w WHERE w.deployment_id = $1 AND w.kind = job.kind AND w.subject = job.subject AND w.state = $5)`,
+		gone, err := q.exec(ctx, `DELETE FROM job
+			WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4 AND subject <> ''
+			AND EXISTS (SELECT 1 FROM job w
+				WHERE w.deployment_id = $1 AND w.kind = job.kind AND w.subject = job.subject AND w.state = $5)`,
 			j.DeploymentID, j.ID, j.Claim, redoubt.JobRunning, redoubt.JobQueued)
 		if err != nil || gone > 0 {
 			return err

@@ -8,12 +8,12 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// Workers serve all tenants, and each statement is about one: job_due tells which of them
-// to ask. A time there is never later than that of the work. It moves on only where
-// a queue looked and found none, behind a lock that whoever adds work waits for.
+// Queues serve all tenants, and each statement concerns one: job_due lists the tenants with
+// possibly due jobs. Its time is never later than the jobs' own. Only a check without due jobs
+// moves it forward, under a row lock that inserts of jobs wait for.
 
-// jobDue says that a tenant has work of a kind from a time on. What is due by now wakes the
-// queues of this process and, where the database can, of others once it is committed.
+// jobDue records that a tenant has a job of a kind due at a time. The commit of a job without delay
+// notifies the queue of this process and, on PostgreSQL, of others.
 func (q *session) jobDue(ctx context.Context, deploymentID int64, kind string, at time.Time) error {
 	if at.Equal(dueAtOnce) && !q.announces {
 		q.announces = true
@@ -27,13 +27,12 @@ func (q *session) jobDue(ctx context.Context, deploymentID int64, kind string, a
 		ON CONFLICT (deployment_id, kind) DO UPDATE SET due_at = excluded.due_at WHERE job_due.due_at > excluded.due_at`, deploymentID, kind, at)
 }
 
-// tenantsAsked is how many tenants one look for work finds at most.
+// tenantsAsked limits the tenants that DueJobs returns.
 const tenantsAsked = 200
 
-// DueJobs lists the tenants that may have work of some kinds that is due within a time, with
-// the kind, those first whose turn is the longest ago: one with many jobs keeps no other
-// waiting. It is one statement outside of any transaction, and looks after the schema too, as
-// CheckSchema does.
+// DueJobs lists tenants and kinds with jobs that may be due within a duration. The least recently
+// checked tenant comes first, so a tenant with many jobs delays no other. It runs one statement
+// without a transaction, and checks the schema version as CheckSchema does.
 func (s *Store) DueJobs(ctx context.Context, kinds []string, within time.Duration) (due []redoubt.JobDue, err error) {
 	q := pool{s.engine, s.engine.read}
 	ofKind, list := s.engine.list("kind", 2, cleanList(kinds))
@@ -46,8 +45,10 @@ func (s *Store) DueJobs(ctx context.Context, kinds []string, within time.Duratio
 				due = append(due, d)
 			}
 			return err
-		}, `SELECT COALESCE(d.deployment_id, 0), COALESCE(d.kind, ''), COALESCE(d.due_at, 0), v.version_id FROM (SELECT MAX(version_id) AS version_id FROM goose_db_version) v LEFT JOIN
-			(SELECT deployment_id, kind, due_at, turn_at FROM job_due WHERE due_at <= $1 AND `+ofKind+` ORDER BY turn_at, deployment_id LIMIT $3) d ON 0 = 0
+		}, `SELECT COALESCE(d.deployment_id, 0), COALESCE(d.kind, ''), COALESCE(d.due_at, 0), v.version_id
+			FROM (SELECT MAX(version_id) AS version_id FROM goose_db_version) v LEFT JOIN
+			(SELECT deployment_id, kind, due_at, turn_at FROM job_due
+				WHERE due_at <= $1 AND `+ofKind+` ORDER BY turn_at, deployment_id LIMIT $3) d ON 0 = 0
 			ORDER BY d.turn_at, d.deployment_id`, s.now().Add(within), list, tenantsAsked))
 	})
 	if err != nil {
@@ -56,13 +57,14 @@ func (s *Store) DueJobs(ctx context.Context, kinds []string, within time.Duratio
 	return due, s.engine.judgeSchema(schema)
 }
 
-// ClaimJob leases the oldest due job of a tenant and kind whose key is not busy; nil when none
-// is due. A job whose lease ran out, since its worker died, is due again; one whose subject
-// another job of the kind works on is not, until that has ended, nor one of an ordered kind while
-// another works. Each claim has a higher number,
-// and only the newest one may renew, finish, retry or fail the job. Where the tenant cannot be
-// asked, as on a node that is away, it goes behind the others.
-func (s *Store) ClaimJob(ctx context.Context, due redoubt.JobDue, busy []string, lease time.Duration) (*redoubt.Job, error) {
+// ClaimJob leases the oldest due job of a tenant and kind, except jobs with a busy key; nil without
+// such a job. A job with an expired lease is due again. A job waits while another job of its
+// subject runs; a job of an ordered kind waits while any other of the kind runs. Each claim has a
+// higher number, and only the newest claim may renew, finish, retry or fail the job. After an
+// error the tenant is checked last.
+func (s *Store) ClaimJob(
+	ctx context.Context, due redoubt.JobDue, busy []string, lease time.Duration,
+) (*redoubt.Job, error) {
 	now, ordered := s.now(), 0
 	if due.Ordered {
 		ordered = 1
@@ -73,19 +75,23 @@ func (s *Store) ClaimJob(ctx context.Context, due redoubt.JobDue, busy []string,
 		claimed, err = many(ctx, q, scanJob, `
 			UPDATE job SET state = $4, claim = claim + 1, attempt = attempt + 1, lease_until = $6
 			WHERE deployment_id = $1 AND id = (
-				SELECT id FROM job WHERE deployment_id = $1 AND kind = $2 AND (state = $4 AND lease_until <= $5 OR state = $3 AND run_at <= $5
-					AND (subject = '' OR subject NOT IN (SELECT subject FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $4)))
-					AND NOT (`+isBusy+`) AND ($8 = 0 OR state = $4 OR NOT EXISTS (SELECT 1 FROM job r WHERE r.deployment_id = $1 AND r.kind = $2 AND r.state = $4))
+				SELECT id FROM job WHERE deployment_id = $1 AND kind = $2
+					AND (state = $4 AND lease_until <= $5 OR state = $3 AND run_at <= $5 AND (subject = '' OR subject NOT IN
+						(SELECT subject FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $4)))
+					AND NOT (`+isBusy+`)
+					AND ($8 = 0 OR state = $4 OR NOT EXISTS
+						(SELECT 1 FROM job r WHERE r.deployment_id = $1 AND r.kind = $2 AND r.state = $4))
 				ORDER BY run_at, id LIMIT 1`+q.engine.skipLocked+`
 			)
-			RETURNING `+jobColumns, due.DeploymentID, due.Kind, redoubt.JobQueued, redoubt.JobRunning, now, now.Add(lease), list, ordered)
+			RETURNING `+jobColumns,
+			due.DeploymentID, due.Kind, redoubt.JobQueued, redoubt.JobRunning, now, now.Add(lease), list, ordered)
 		if err != nil {
 			return err
 		}
 		q.wrote = len(claimed) > 0
 		return q.jobLooked(ctx, due, now, q.wrote)
 	})
-	if errors.Is(err, redoubt.ErrConflict) { // another server claimed one of the subject at this time
+	if errors.Is(err, redoubt.ErrConflict) { // a concurrent claim of a job of the subject
 		return nil, nil
 	}
 	if err != nil {
@@ -97,26 +103,28 @@ func (s *Store) ClaimJob(ctx context.Context, due redoubt.JobDue, busy []string,
 	return &claimed[0], nil
 }
 
-// passTurn moves a tenant that cannot be asked behind the others: many of them, on a node
-// that is away, are not all that is ever asked.
+// passTurn moves a tenant behind the others after an error: unreachable tenants, such as those of
+// a lost node, must not fill all results of DueJobs.
 func (s *Store) passTurn(ctx context.Context, due redoubt.JobDue) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		return q.write(ctx, `UPDATE job_due SET turn_at = $3 WHERE deployment_id = $1 AND kind = $2`, due.DeploymentID, due.Kind, s.now())
+		return q.write(ctx, `UPDATE job_due SET turn_at = $3 WHERE deployment_id = $1 AND kind = $2`,
+			due.DeploymentID, due.Kind, s.now())
 	})
 }
 
-// jobLooked moves a tenant behind the others, and notes, where no job of it was found, when
-// it has one: never, where it has none. Where somebody is about to say that there is
-// some, it leaves that to them: nobody waits here.
+// jobLooked moves a tenant behind the others. Without a claimed job it also stores the next due
+// time, or deletes the row without jobs. It skips a row locked by a concurrent insert of a job.
 func (q *session) jobLooked(ctx context.Context, t redoubt.JobDue, now time.Time, found bool) error {
-	held, err := many(ctx, q, scalar[int64], `SELECT due_at FROM job_due WHERE deployment_id = $1 AND kind = $2`+q.engine.skipLocked, t.DeploymentID, t.Kind)
+	held, err := many(ctx, q, scalar[int64], `SELECT due_at FROM job_due
+		WHERE deployment_id = $1 AND kind = $2`+q.engine.skipLocked, t.DeploymentID, t.Kind)
 	if err != nil || len(held) == 0 {
 		return err
 	}
 	due := held[0]
 	if !found { // what is leased is due when the lease ends; what waits for the end of an outage has been
 		due, err = one(ctx, q, scalar[int64], `SELECT COALESCE(MIN(CASE WHEN state = $3 THEN run_at ELSE lease_until END), -1) FROM job
-			WHERE deployment_id = $1 AND kind = $2 AND state IN ($3, $4)`, t.DeploymentID, t.Kind, redoubt.JobQueued, redoubt.JobRunning)
+			WHERE deployment_id = $1 AND kind = $2 AND state IN ($3, $4)`,
+			t.DeploymentID, t.Kind, redoubt.JobQueued, redoubt.JobRunning)
 	}
 	switch {
 	case err != nil:
@@ -124,5 +132,6 @@ func (q *session) jobLooked(ctx context.Context, t redoubt.JobDue, now time.Time
 	case due < 0:
 		return q.write(ctx, `DELETE FROM job_due WHERE deployment_id = $1 AND kind = $2`, t.DeploymentID, t.Kind)
 	}
-	return q.write(ctx, `UPDATE job_due SET due_at = $3, turn_at = $4 WHERE deployment_id = $1 AND kind = $2`, t.DeploymentID, t.Kind, due, now)
+	return q.write(ctx, `UPDATE job_due SET due_at = $3, turn_at = $4 WHERE deployment_id = $1 AND kind = $2`,
+		t.DeploymentID, t.Kind, due, now)
 }

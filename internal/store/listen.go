@@ -7,22 +7,21 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// jobChannel is the channel of PostgreSQL on which commits of work are announced.
+// jobChannel is the PostgreSQL notification channel for new jobs.
 const jobChannel = "redoubt_job"
 
-// listenAgain is how long a listener waits whose connection broke.
+// listenAgain is the delay before a broken listener connection is reopened.
 const listenAgain = 10 * time.Second
 
-// Listen has what OnQueued was given called when another process that shares the database
-// committed work that is due at once, until the context ends. It keeps a connection of its own.
-// On SQLite, and behind a pooler that has no connection for long, nothing is announced: queues
-// find such work by looking.
+// Listen calls the function of OnQueued when another process commits a job without delay, until
+// the context ends. It uses one connection. On SQLite it returns at once; behind a pooler in
+// transaction mode it receives nothing. Queues poll in these cases.
 func (s *Store) Listen(ctx context.Context) {
 	if s.engine.listen == nil || s.engine.queued == nil {
 		return
 	}
 	for ctx.Err() == nil {
-		_ = s.engine.listen(ctx, s.engine.queued) // what is not heard is found by looking
+		_ = s.engine.listen(ctx, s.engine.queued) // the queue polls meanwhile
 		select {
 		case <-ctx.Done():
 		case <-time.After(listenAgain):
@@ -30,15 +29,15 @@ func (s *Store) Listen(ctx context.Context) {
 	}
 }
 
-// postgresListen calls heard for each announcement until the connection breaks or the context
-// ends, and once it listens: what was announced before is found then.
+// postgresListen calls heard once after LISTEN, for earlier notifications, and for each
+// notification until the connection breaks or the context ends.
 func postgresListen(config *pgx.ConnConfig) func(context.Context, func()) error {
 	return func(ctx context.Context, heard func()) error {
 		conn, err := pgx.ConnectConfig(ctx, config.Copy())
 		if err != nil {
 			return err
 		}
-		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // what it had to say it has said
+		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // a broken connection has nothing to close
 		if _, err := conn.Exec(ctx, "LISTEN "+jobChannel); err != nil {
 			return err
 		}

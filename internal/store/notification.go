@@ -8,7 +8,8 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const notificationColumns = `id, rule_id, receiver_json, event_key, message_json, state, created_at, due_at, ended_at, attempts, status, answer, problem`
+const notificationColumns = `id, rule_id, receiver_json, event_key, message_json, state, created_at, due_at, ended_at,
+	attempts, status, answer, problem`
 
 func scanNotification(r row) (n redoubt.Notification, err error) {
 	return n, r.Scan(&n.ID, &n.RuleID, decoded(&n.Receiver), &n.Key, decoded(&n.Message), &n.State, instant(&n.CreatedAt), instant(&n.DueAt),
@@ -53,7 +54,9 @@ func (tx *Tx) AddNotifications(ctx context.Context, list []redoubt.Notification)
 				due[n.Receiver] = n.DueAt
 			}
 		}
-		rows[i] = []any{ids[i], n.RuleID, encoded(n.Receiver), n.Key, encoded(n.Message), state, tx.now, n.DueAt, ended, 0, 0, "", problem}
+		rows[i] = []any{
+			ids[i], n.RuleID, encoded(n.Receiver), n.Key, encoded(n.Message), state, tx.now, n.DueAt, ended, 0, 0, "", problem,
+		}
 	}
 	err = inBatches(rows, func(part [][]any) error {
 		return tx.insert(ctx, `notification (deployment_id, `+notificationColumns+`)`, part, `ON CONFLICT (deployment_id, event_key, rule_id, receiver_json) DO NOTHING`)
@@ -108,8 +111,9 @@ func (tx *Tx) EndNotifications(ctx context.Context, list []redoubt.Notification,
 		ended = tx.now
 	}
 	in, arg := tx.in("id", 9, ids)
-	return tx.write(ctx, `UPDATE notification SET state = $2, status = $3, answer = $4, problem = $5, due_at = $6, ended_at = $7, attempts = attempts + 1
-		WHERE deployment_id = $1 AND state = $8 AND `+in, d.State, d.Status, d.Answer, d.Problem, tx.now.Add(d.Retry), ended, redoubt.NotificationQueued, arg)
+	return tx.write(ctx, `UPDATE notification SET state = $2, status = $3, answer = $4, problem = $5, due_at = $6, ended_at = $7,
+		attempts = attempts + 1 WHERE deployment_id = $1 AND state = $8 AND `+in,
+		d.State, d.Status, d.Answer, d.Problem, tx.now.Add(d.Retry), ended, redoubt.NotificationQueued, arg)
 }
 
 // AddEndedNotification keeps a message that was sent already.

@@ -12,11 +12,11 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// DeliverJob is the kind of job that delivers to one receiver what waits for it: the messages
-// are the queue, the job says when to look. Its input is the redoubt.NotificationReceiver.
+// DeliverJob is the kind of job that delivers the waiting messages of one receiver. Its input is
+// the redoubt.NotificationReceiver.
 const DeliverJob = "deliver"
 
-// QueueDeliveries has receivers told at a time what waits for them then.
+// QueueDeliveries adds delivery jobs for receivers, due at the given times.
 func (tx *Tx) QueueDeliveries(ctx context.Context, at map[redoubt.NotificationReceiver]time.Time) error {
 	if len(at) == 0 {
 		return nil
@@ -37,7 +37,8 @@ func (tx *Tx) QueueDeliveries(ctx context.Context, at map[redoubt.NotificationRe
 		}
 		input := encoded(to)
 		sum := sha256.Sum256([]byte(input))
-		jobs = append(jobs, redoubt.Job{Kind: DeliverJob, Subject: hex.EncodeToString(sum[:16]), Key: key, Input: []byte(input), DueAt: due})
+		subject := hex.EncodeToString(sum[:16])
+		jobs = append(jobs, redoubt.Job{Kind: DeliverJob, Subject: subject, Key: key, Input: []byte(input), DueAt: due})
 	}
 	return tx.Together(ctx, func() error {
 		_, err := tx.session.enqueue(ctx, tx.deployment.ID, tx.now, jobs)
@@ -45,33 +46,36 @@ func (tx *Tx) QueueDeliveries(ctx context.Context, at map[redoubt.NotificationRe
 	})
 }
 
-// QueueDelivery has a receiver told at a time what waits for it then; zero: at once.
+// QueueDelivery adds the delivery job of one receiver, due at a time; zero: at once.
 func (tx *Tx) QueueDelivery(ctx context.Context, to redoubt.NotificationReceiver, at time.Time) error {
 	return tx.QueueDeliveries(ctx, map[redoubt.NotificationReceiver]time.Time{to: at})
 }
 
-// NextDelivery is when the first message that waits for a receiver is due, those behind it
-// wait for it; there is false where none waits.
+// NextDelivery returns the due time of the first waiting message of a receiver; there is false
+// without waiting messages.
 func (tx *Tx) NextDelivery(ctx context.Context, to redoubt.NotificationReceiver) (at time.Time, there bool, err error) {
 	list, err := many(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification
-		WHERE deployment_id = $1 AND state = $2 AND receiver_json = $3 ORDER BY id LIMIT 1`, redoubt.NotificationQueued, encoded(to))
+		WHERE deployment_id = $1 AND state = $2 AND receiver_json = $3 ORDER BY id LIMIT 1`,
+		redoubt.NotificationQueued, encoded(to))
 	if err != nil || len(list) == 0 {
 		return at, false, err
 	}
 	return later(list[0].DueAt, tx.now), true, nil
 }
 
-// ReceiversWaiting lists the receivers for which something waits.
+// ReceiversWaiting lists the receivers with waiting messages.
 func (tx *Tx) ReceiversWaiting(ctx context.Context) ([]redoubt.NotificationReceiver, error) {
 	return many(ctx, tx, func(r row) (to redoubt.NotificationReceiver, err error) { return to, r.Scan(decoded(&to)) },
 		`SELECT DISTINCT receiver_json FROM notification WHERE deployment_id = $1 AND state = $2`, redoubt.NotificationQueued)
 }
 
-// NextNotifications returns what is due for a receiver, oldest first, most of it at most. What
-// is not due yet holds up what comes after it. What its rule tells the receiver no more, as it
-// is now, fails instead, and so does a message about a comment that was withdrawn: the text of
-// a comment is read here, and kept nowhere else. The job of the receiver alone calls it.
-func (tx *Tx) NextNotifications(ctx context.Context, to redoubt.NotificationReceiver, most int) ([]redoubt.Notification, error) {
+// NextNotifications returns the due messages of a receiver, oldest first, up to most. A message
+// that is not due delays all later ones. Messages that their rule no longer sends to the receiver
+// fail, as do messages about withdrawn comments: comment texts are read here and not stored in
+// messages. Only the delivery job of the receiver calls it.
+func (tx *Tx) NextNotifications(
+	ctx context.Context, to redoubt.NotificationReceiver, most int,
+) ([]redoubt.Notification, error) {
 	for {
 		list, err := many(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification
 			WHERE deployment_id = $1 AND state = $2 AND receiver_json = $3 ORDER BY id LIMIT $4`, redoubt.NotificationQueued, encoded(to), most)

@@ -51,17 +51,17 @@ func (tx *Tx) PutRunPlan(ctx context.Context, p redoubt.RunPlan) error {
 		`ON CONFLICT (deployment_id, project_id) DO UPDATE SET every = excluded.every, queued_at = excluded.queued_at`)
 }
 
-// ScheduleJob is the kind of job that queues the managed scans of a deployment that are due, and
-// ends those whose runner is gone.
+// ScheduleJob is the kind of job that queues due managed scans of a deployment and ends runs with
+// an expired lease.
 const ScheduleJob = "schedule"
 
-// QueueSchedule has a deployment's schedules looked at, at a time.
+// QueueSchedule adds a ScheduleJob, due at a time.
 func (tx *Tx) QueueSchedule(ctx context.Context, at time.Time) error {
 	_, err := tx.Enqueue(ctx, redoubt.Job{Kind: ScheduleJob, Subject: ScheduleJob, DueAt: at})
 	return err
 }
 
-// queuePlan is QueueSchedule at the next time of a plan, if there is one.
+// queuePlan adds a ScheduleJob for the next time of a plan, if any.
 func (tx *Tx) queuePlan(ctx context.Context, p redoubt.RunPlan) error {
 	next := p.Every.Next(p.ProjectID, p.QueuedAt)
 	if next.IsZero() {
@@ -70,7 +70,7 @@ func (tx *Tx) queuePlan(ctx context.Context, p redoubt.RunPlan) error {
 	return tx.QueueSchedule(ctx, next)
 }
 
-// scheduleProject is queuePlan of a project whose full scans are managed.
+// scheduleProject is queuePlan for a project with managed full scans.
 func (tx *Tx) scheduleProject(ctx context.Context, p redoubt.Project) error {
 	if !p.ManagedScan.Full {
 		return nil
@@ -82,20 +82,19 @@ func (tx *Tx) scheduleProject(ctx context.Context, p redoubt.Project) error {
 	return tx.queuePlan(ctx, plan)
 }
 
-// RunJob is the kind of job that has a server make the managed runs of a deployment that wait,
-// where it makes any itself.
+// RunJob is the kind of job in which a server with a built-in runner executes queued managed runs.
 const RunJob = "run"
 
-// queueRunning has servers look at a time for runs that wait.
+// queueRunning adds a RunJob, due at a time.
 func (tx *Tx) queueRunning(ctx context.Context, at time.Time) error {
 	_, err := tx.Enqueue(ctx, redoubt.Job{Kind: RunJob, Subject: RunJob, DueAt: at})
 	return err
 }
 
-// QueueNextRun has servers look for runs when the first that waits is due, if any does, and not
-// before a time.
+// QueueNextRun adds a RunJob for the first queued run, if any, due no earlier than from.
 func (tx *Tx) QueueNextRun(ctx context.Context, from time.Time) error {
-	at, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MIN(due_at), -1) FROM managed_run WHERE deployment_id = $1 AND state = $2`, redoubt.RunQueued)
+	at, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MIN(due_at), -1) FROM managed_run
+		WHERE deployment_id = $1 AND state = $2`, redoubt.RunQueued)
 	if err != nil || at < 0 {
 		return err
 	}
@@ -106,7 +105,7 @@ func (tx *Tx) QueueNextRun(ctx context.Context, from time.Time) error {
 	return tx.queueRunning(ctx, due)
 }
 
-// EnsureScheduled queues the work on managed scans that has no job.
+// EnsureScheduled adds missing jobs for schedules and queued runs.
 func (tx *Tx) EnsureScheduled(ctx context.Context) error {
 	if err := tx.EnsureJob(ctx, redoubt.Job{Kind: ScheduleJob, Subject: ScheduleJob}); err != nil {
 		return err
@@ -114,9 +113,10 @@ func (tx *Tx) EnsureScheduled(ctx context.Context) error {
 	return tx.QueueNextRun(ctx, time.Time{})
 }
 
-// NextLeaseEnd is when the first lease of a run under way ends; zero where none is.
+// NextLeaseEnd returns the earliest lease end of started runs; zero without such runs.
 func (tx *Tx) NextLeaseEnd(ctx context.Context) (time.Time, error) {
-	at, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MIN(lease_until), -1) FROM managed_run WHERE deployment_id = $1 AND state > $2 AND state < $3`,
+	at, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MIN(lease_until), -1) FROM managed_run
+		WHERE deployment_id = $1 AND state > $2 AND state < $3`,
 		redoubt.RunQueued, redoubt.RunDone)
 	if err != nil || at < 0 {
 		return time.Time{}, err

@@ -43,11 +43,12 @@ func (tx *Tx) SeeRunner(ctx context.Context, r redoubt.Runner) (redoubt.Runner, 
 		redoubt.RunQueued, redoubt.RunDone)
 }
 
-// TouchRunner notes that the runners of a token are there, in one statement; there is false
-// where the token is not in force or none of them is known.
+// TouchRunner updates the last-seen time of a token's runners in one statement. there is false if
+// the token is invalid or has no runners.
 func (s *Store) TouchRunner(ctx context.Context, deploymentID, tokenID int64) (there bool, err error) {
 	n, err := s.engine.writeOne(ctx, `UPDATE runner SET seen_at = $3 WHERE deployment_id = $1 AND token_id = $2
-		AND EXISTS (SELECT 1 FROM token WHERE deployment_id = $1 AND id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3))`,
+		AND EXISTS (SELECT 1 FROM token
+			WHERE deployment_id = $1 AND id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3))`,
 		deploymentID, tokenID, s.now())
 	return n > 0, err
 }

@@ -17,7 +17,7 @@ type session struct {
 	wrote  bool
 	shreds bool
 
-	announces bool // work that is due at once was added
+	announces bool // a job without delay was added
 
 	prepared map[string]*sql.Stmt // for the time of the transaction, by text
 }
@@ -28,8 +28,7 @@ type querier interface {
 	explain(ctx context.Context, err error) error
 }
 
-// pool runs single statements outside of any transaction: what is asked every few seconds
-// costs one round trip.
+// pool runs single statements without a transaction, so that periodic queries cost one round trip.
 type pool struct {
 	engine *engine
 	db     *sql.DB

@@ -126,9 +126,8 @@ func warnIfShared(ctx context.Context, log *slog.Logger, path string) {
 // used by several.
 func (s *Store) OnCommit(told func(deploymentID, version int64)) { s.committed = told }
 
-// OnQueued has a function called when this store committed work that is due at once, and by
-// Listen when another process did: it must not block. It is set before the store is used by
-// several.
+// OnQueued sets the function called after a commit with a job without delay, and by Listen for
+// such commits of other processes. It must not block. Set it before concurrent use of the store.
 func (s *Store) OnQueued(wake func()) { s.engine.queued = wake }
 
 // Close lets go of the database. What is still under way fails with

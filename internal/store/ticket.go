@@ -304,7 +304,9 @@ func (tx *Tx) QueueTickets(ctx context.Context, ids []int64) error {
 		err := r.Scan(&id, &base)
 		hosts[id] = base
 		return err
-	}, `SELECT t.id, c.base_url FROM ticket t JOIN connection c ON c.deployment_id = t.deployment_id AND c.id = t.connection_id WHERE t.deployment_id = $1 AND `+in, list)
+	}, `SELECT t.id, c.base_url FROM ticket t
+		JOIN connection c ON c.deployment_id = t.deployment_id AND c.id = t.connection_id
+		WHERE t.deployment_id = $1 AND `+in, list)
 	if err != nil {
 		return err
 	}

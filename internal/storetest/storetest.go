@@ -255,8 +255,7 @@ func (c *Clock) Advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// Claim leases the first due job of some kinds for a while, as a queue does; nil where none is
-// due.
+// Claim leases the first due job of some kinds as a queue does; nil without due jobs.
 func Claim(ctx context.Context, s *store.Store, lease time.Duration, kinds ...string) (*redoubt.Job, error) {
 	due, err := s.DueJobs(ctx, kinds, 0)
 	for _, d := range due {

@@ -39,7 +39,7 @@ type Config struct {
 	Notifier *notify.Notifier
 	// Uploads takes in what people hand in. Nil takes nothing.
 	Uploads func() Uploads
-	// CreatesTickets says that this process runs the queue, which creates tickets.
+	// CreatesTickets reports whether this process runs the queue, which creates tickets.
 	CreatesTickets bool
 }
 

@@ -1,11 +1,10 @@
--- Jobs say whom they wait for, so that few of one receiver or host work at once. Of a kind and
--- subject one job works at a time, so that a delivery need not hold its messages: each receiver
--- has a job of its own, and what waits gets one by the next start.
+-- job.key names the resource with a limit, such as a host. One job of a kind and subject runs at a
+-- time, so deliveries need no lock on messages. The next start adds the delivery jobs.
 
 -- +goose Up
 ALTER TABLE job ADD COLUMN key TEXT NOT NULL DEFAULT '';
 CREATE INDEX job_subject ON job (deployment_id, kind, subject) WHERE subject <> '';
-UPDATE job SET subject = '' WHERE state = 2; -- of some two worked
+UPDATE job SET subject = '' WHERE state = 2; -- older versions ran several at a time
 CREATE UNIQUE INDEX job_working ON job (deployment_id, kind, subject) WHERE state = 2 AND subject <> '';
 ALTER TABLE notification DROP COLUMN held_until;
 DELETE FROM job WHERE kind = 'deliver';

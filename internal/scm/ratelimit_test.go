@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
-// TestAHostThatAsksToWaitIsLeftAlone by all who show the same credential, for as long as it
-// says, counted from its answer, and by nobody else.
-func TestAHostThatAsksToWaitIsLeftAlone(t *testing.T) {
+// TestRateLimits checks that a credential's requests stop for the time of the host's response,
+// and that other credentials are not affected.
+func TestRateLimits(t *testing.T) {
 	now, asked := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked++
@@ -23,7 +23,7 @@ func TestAHostThatAsksToWaitIsLeftAlone(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	c := config(loopback)
-	c.Waits, c.Clock = scm.NewWaits(), func() time.Time { return now }
+	c.RateLimits, c.Clock = scm.NewRateLimits(), func() time.Time { return now }
 	ask := func(secret string) time.Duration {
 		t.Helper()
 		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitea, BaseURL: s.URL}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: secret})

@@ -1,0 +1,53 @@
+package scm
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// RateLimits stores the times until which hosts reject requests with a credential. It is safe for
+// concurrent use.
+type RateLimits struct {
+	mu    sync.Mutex
+	until map[asker]time.Time
+}
+
+// NewRateLimits returns an empty RateLimits.
+func NewRateLimits() *RateLimits { return &RateLimits{until: map[asker]time.Time{}} }
+
+func (w *RateLimits) forget(before time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.until, func(_ asker, until time.Time) bool { return until.Before(before) })
+}
+
+// limited is a transport that sends no request before the time a host asked for. It returns a
+// redoubt.BusyError, as for the host's own response. The wait starts with that response.
+type limited struct {
+	base  http.RoundTripper
+	rates *RateLimits
+	who   asker
+	clock func() time.Time
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t limited) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.rates.mu.Lock()
+	left := t.rates.until[t.who].Sub(t.clock())
+	t.rates.mu.Unlock()
+	if left > 0 {
+		return nil, &redoubt.BusyError{Text: "the host asks to wait", Wait: left}
+	}
+	answer, err := t.base.RoundTrip(r)
+	if busy, is := errors.AsType[*redoubt.BusyError](err); is {
+		t.rates.mu.Lock()
+		defer t.rates.mu.Unlock()
+		t.rates.until[t.who] = t.clock().Add(busy.Wait)
+	}
+	return answer, err
+}
