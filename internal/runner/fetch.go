@@ -254,8 +254,15 @@ func fullName(ref string) string {
 	return "refs/heads/" + ref
 }
 
+// wholeHistory asks for commits of any depth, which is what git does anyway. With it, git refuses
+// hosts of plain files ("dumb" HTTP) at once. Without it, git fetches each object that is missing
+// in a partial clone by another git, which does the same, without end.
+const wholeHistory = "--depth=2147483647"
+
 func (f *fetch) fetchCommits(ctx context.Context, g git, specs ...string) error {
-	_, err := g.run(ctx, append([]string{"fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--force", "--filter=blob:none", "--end-of-options", "origin"}, specs...)...)
+	_, err := g.run(ctx, append([]string{
+		"fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--force", wholeHistory, "--filter=blob:none", "--end-of-options", "origin",
+	}, specs...)...)
 	return err
 }
 
@@ -285,7 +292,8 @@ func (f *fetch) fetchFiles(ctx context.Context, g git) error {
 	}
 	f.tell.say("fetching %d files", n)
 	g.stdin = strings.NewReader(missing.String())
-	_, err = g.run(ctx, "-c", "fetch.negotiationAlgorithm=noop", "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none", "--stdin", "origin")
+	_, err = g.run(ctx, "-c", "fetch.negotiationAlgorithm=noop", "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no",
+		wholeHistory, "--filter=blob:none", "--stdin", "origin")
 	return err
 }
 
@@ -302,6 +310,7 @@ var meanings = []struct {
 	{regexp.MustCompile(`(?i)returned error: 30\d|unable to update url base from redirection`), "permanent", "the host sends to another address: look whether the repository was renamed"},
 	{regexp.MustCompile(`(?i)certificate`), "permanent", "the host's certificate is not valid here"},
 	{regexp.MustCompile(`(?i)transport '.*' not allowed`), "permanent", "the host sends to another kind of address, which is not followed"},
+	{regexp.MustCompile(`(?i)dumb http`), "permanent", "the host serves plain files, without git's own protocol over HTTP"},
 	{regexp.MustCompile(`(?i)not our ref|unadvertised object`), "permanent", "the commit is gone from the host"},
 	{regexp.MustCompile(`(?i)could not resolve host|name or service not known`), "transient", "the host's name is not known"},
 	{regexp.MustCompile(`(?i)connection (refused|reset|timed out)|couldn't connect|failed to connect`), "transient", "the host does not answer"},

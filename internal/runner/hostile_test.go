@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
@@ -293,5 +294,27 @@ func TestACacheOutlivesAGitThatWasKilled(t *testing.T) {
 				t.Errorf("%s is still there: %v", left, err)
 			}
 		})
+	}
+}
+
+// TestAHostOfPlainFilesIsRefused: over plain files ("dumb" HTTP), git would fetch each object that
+// a partial clone lacks by another git, which fetches by another one, without end.
+func TestAHostOfPlainFilesIsRefused(t *testing.T) {
+	b := newBench(t, nil)
+	b.commit("refs/heads/main", b.tree(item{"100644", "a.py", b.blob("x")}, b.plan("")))
+	b.git(b.remote, "update-server-info")
+	var lists atomic.Int32
+	files := http.FileServer(http.Dir(b.remote))
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/info/refs") && lists.Add(1) > 20 {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		files.ServeHTTP(w, r)
+	}))
+	defer host.Close()
+	end, _ := b.make(func(r *api.LeasedRun) { r.CloneURL = host.URL })
+	if n := lists.Load(); end.State != "failed" || end.Failure != "permanent" || n == 0 || n > 3 {
+		t.Errorf("asked %d times for the list of branches: %+v", n, end)
 	}
 }
