@@ -9,25 +9,65 @@ import (
 	"unicode/utf8"
 )
 
-// Exception says that what a rule or a vulnerability finds is accepted, in some
-// projects and paths, until a day. It ignores findings by a triage of its own,
-// which a person's beats, and reopens them when it ends (semantics §5).
+// ExceptionState is how far an exception is.
+type ExceptionState uint8
+
+// States. The numbers are stored: never give one another meaning.
+const (
+	ExceptionRequested ExceptionState = iota + 1 // waits for a decision and changes nothing
+	ExceptionActive                              // ignores what it covers, until it ends
+	ExceptionRefused                             // Answer says why
+	ExceptionWithdrawn                           // by the person who asked
+	ExceptionEnded                               // expired or removed, or nothing was left to ask for
+)
+
+var exceptionStates = enumNames[ExceptionState]{"", "requested", "active", "refused", "withdrawn", "ended"}
+
+// String returns the wire name.
+func (s ExceptionState) String() string { return exceptionStates.name(s) }
+
+// ParseExceptionState reads a wire name.
+func ParseExceptionState(s string) (ExceptionState, bool) { return exceptionStates.parse(s) }
+
+// Exception says that findings are accepted until a day: what a rule or a vulnerability finds in
+// some projects and paths, or some findings of one project. While it is active it ignores them by
+// a triage of its own, and when it ends they are open again (semantics §5).
 type Exception struct {
-	ID           int64
-	Target       string       // a rule's name, or a vulnerability's id under any of its names
-	Paths        PathGlobs    // one must fit the finding's path or its lockfile; empty is every path
-	Projects     ProjectGlobs // one must fit, whatever the case; empty is every project
-	Reason       string       // for people
-	TriageReason TriageReason // that the triage carries
-	Until        time.Time    // the first instant without it; zero is for ever
+	ID    int64
+	State ExceptionState
+
+	Target   string       // a rule's name, or a vulnerability's id under any of its names; empty where it names findings
+	Paths    PathGlobs    // of a target: one must fit the finding's path or its lockfile; empty is every path
+	Projects ProjectGlobs // of a target: one must fit, whatever the case; empty is every project
+
+	ProjectID int64   // of the findings that it names; 0 where it has a target
+	Lineages  []int64 // that it names
+
+	Reason       string // for people
+	TriageReason TriageReason
+	Until        time.Time // the first instant without it; zero is for ever
+	Wish         time.Time // the end that was asked for; Until while it is requested
 	CreatedAt    time.Time
-	CreatedBy    string
+	CreatedBy    Actor
+	CreatorID    int64 // user who asked; 0: no user did
+
+	DecidedAt time.Time // when it got its state; zero while requested
+	DecidedBy Actor
+	Answer    string // of the person who decided; empty: nothing was said
 }
 
-// MaxExceptions is how many exceptions a deployment may have, expired ones too.
+// Bounds of exceptions that are asked for.
+const (
+	MaxRequestFindings   = 100 // of one exception
+	MaxOpenRequestsOfOne = 50  // of one person, here or at a host, or of one token that is no user's
+	MaxOpenRequests      = 500 // of a deployment
+	MaxPastExceptions    = 10_000
+)
+
+// MaxExceptions is how many active exceptions a deployment may have.
 const MaxExceptions = 10_000
 
-// MaxExceptionBytes is how much the exceptions of a deployment may say together, in
+// MaxExceptionBytes is how much the active exceptions of a deployment may say together, in
 // bytes: every upload reads all of them.
 const MaxExceptionBytes = 32 << 20
 
@@ -48,23 +88,22 @@ const maxTarget = 512
 // Check names everything that is wrong with an exception that is to be made at a
 // time as a *InvalidError, or returns nil. The reason loses what terminals would obey.
 func (e *Exception) Check(now time.Time) error {
-	said := e.Reason
-	e.Reason = Note(said)
 	var bad InvalidError
 	fault := func(location, format string, args ...any) {
 		bad.Fields = append(bad.Fields, FieldError{Location: location, Message: fmt.Sprintf(format, args...)})
 	}
-	if e.Target == "" || utf8.RuneCountInString(e.Target) > maxTarget || HasControls(e.Target) || strings.Contains(e.Target, " ") {
+	if e.ProjectID == 0 && (e.Target == "" || utf8.RuneCountInString(e.Target) > maxTarget || HasControls(e.Target) || strings.Contains(e.Target, " ")) {
 		fault("target", "%.80q will not do: name a rule, or a vulnerability as CVE-2021-44228, in at most %d characters without spaces", e.Target, maxTarget)
 	}
-	if n := utf8.RuneCountInString(e.Reason); strings.TrimSpace(e.Reason) == "" || n > MaxNote || !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
+	var err error
+	if e.Reason, err = exceptionText("reason", e.Reason, true); err != nil {
 		fault("reason", "say why, in 1 to %d characters", MaxNote)
 	}
 	if e.TriageReason.String() == "" {
-		fault("triage_reason", "is one of acceptable_risk, false_positive, no_time, no_triage_reason")
+		fault("triage_reason", "is one of %s", strings.Join(triageReasons[1:], ", "))
 	}
-	if !e.Until.IsZero() && !e.Until.After(now) {
-		fault("until", "is over already")
+	if CheckExceptionEnd(e.Until, now) != nil {
+		fault("until", "is over already (in UTC)")
 	}
 	checkGlobs(e.Projects, func(format string, args ...any) { fault("projects", format, args...) })
 	checkGlobs(e.Paths, func(format string, args ...any) { fault("paths", format, args...) })
@@ -75,6 +114,43 @@ func (e *Exception) Check(now time.Time) error {
 		return &bad
 	}
 	return nil
+}
+
+// CheckExceptionEnd says what is wrong with when an exception is to end, as a *InvalidError;
+// the zero time is never.
+func CheckExceptionEnd(until, now time.Time) error {
+	if !until.IsZero() && !until.After(now) {
+		return Invalid("until", "is over already (in UTC)")
+	}
+	return nil
+}
+
+// ExceptionEnd reads the last day of an exception, as EndOfDay; an empty one is no end. Another
+// text is a *InvalidError.
+func ExceptionEnd(day string) (time.Time, error) {
+	if day == "" {
+		return time.Time{}, nil
+	}
+	end, ok := EndOfDay(day)
+	if !ok {
+		return end, Invalid("until", "%.20q is no day: write it as 2027-01-31", day)
+	}
+	return end, nil
+}
+
+// ExceptionAnswer returns the answer to a request without what terminals would obey. A refusal
+// needs one.
+func ExceptionAnswer(text string, needed bool) (string, error) {
+	return exceptionText("answer", text, needed)
+}
+
+func exceptionText(location, said string, needed bool) (string, error) {
+	text := strings.TrimSpace(Note(said))
+	n := utf8.RuneCountInString(text)
+	if needed && n == 0 || n > MaxNote || !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
+		return text, Invalid(location, "say why, in 1 to %d characters", MaxNote)
+	}
+	return text, nil
 }
 
 // ParseUntil reads when an exception ends: a day in UTC, whose end it is, as
@@ -101,7 +177,7 @@ func (e *Exception) UntilText() string {
 	return e.Until.UTC().Format(time.RFC3339)
 }
 
-// Where says in which projects and paths the exception holds, for people.
+// Where says in which projects and paths the exception of a target holds, for people.
 func (e *Exception) Where() string {
 	text := cmp.Or(strings.Join(e.Projects, " "), "all projects")
 	if len(e.Paths) > 0 {
@@ -115,7 +191,19 @@ func (e *Exception) Where() string {
 func (e *Exception) Within(globs ProjectGlobs) bool { return globs.Contain(e.Projects) }
 
 // Active reports whether the exception holds at a time.
-func (e *Exception) Active(now time.Time) bool { return e.Until.IsZero() || now.Before(e.Until) }
+func (e *Exception) Active(now time.Time) bool { return e.StateAt(now) == ExceptionActive }
+
+// StateAt is the state at a time: an active exception whose time is over has ended, also where
+// that is not noted yet.
+func (e *Exception) StateAt(now time.Time) ExceptionState {
+	if e.State == ExceptionActive && !e.Until.IsZero() && !now.Before(e.Until) {
+		return ExceptionEnded
+	}
+	return e.State
+}
+
+// OfFindings reports whether the exception names findings, and no rule or vulnerability.
+func (e *Exception) OfFindings() bool { return e.ProjectID != 0 }
 
 // ActorException and ActorVEX are the kinds of actor that decide as exceptions and
 // as VEX documents.

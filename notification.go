@@ -47,9 +47,9 @@ type Happening struct {
 	Assignee  string `json:"assignee,omitempty"` // name of the user, of EventAssigned
 	// RequestID is the request for an exception, RequestState what became of it, and Asker
 	// the name of the user who asked; empty: no user did.
-	RequestID    int64                 `json:"request,omitempty"`
-	RequestState ExceptionRequestState `json:"request_state,omitempty"`
-	Asker        string                `json:"asker,omitempty"`
+	RequestID    int64          `json:"request,omitempty"`
+	RequestState ExceptionState `json:"request_state,omitempty"`
+	Asker        string         `json:"asker,omitempty"`
 	// CommentID is the comment on a finding, and Author who wrote it.
 	CommentID int64  `json:"comment,omitempty"`
 	Author    string `json:"author,omitempty"`

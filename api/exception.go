@@ -1,30 +1,44 @@
 package api
 
-// Exception says that what a rule or a vulnerability finds is accepted, in some
-// projects and paths, until a day.
+import (
+	"context"
+	"net/http"
+	"strconv"
+)
+
+// Exception says that findings are accepted until a day: what a rule or a vulnerability finds in
+// some projects and paths, or some findings of one project.
 type Exception struct {
 	ID           int64    `json:"id" doc:"Id of the exception." example:"7"`
-	Target       string   `json:"target" doc:"A rule, by its name, or a vulnerability, by any of its ids." example:"CVE-2021-23337"`
-	Paths        []string `json:"paths" doc:"Globs as in .gitignore, of which one must fit the path or the lockfile of a finding; none is every path."`
-	Projects     []string `json:"projects" doc:"Globs of which one must fit the name of the project; none is every project."`
+	State        string   `json:"state" enum:"requested,active,refused,withdrawn,ended" doc:"requested waits for a decision and changes nothing; active ignores what it covers; ended expired, was removed, or had nothing left to ask for."`
+	Target       string   `json:"target,omitempty" doc:"A rule, by its name, or a vulnerability, by any of its ids; absent where it names findings." example:"CVE-2021-23337"`
+	Paths        []string `json:"paths" doc:"Of a target: globs as in .gitignore, of which one must fit the path or the lockfile of a finding; none is every path."`
+	Projects     []string `json:"projects" doc:"Of a target: globs of which one must fit the name of the project; none is every project."`
+	ProjectID    Int      `json:"project_id,omitempty" doc:"Id of the project of the findings that it names." example:"17"`
+	Project      string   `json:"project,omitempty" doc:"Name of that project." example:"acme/payments"`
+	IssueIDs     []int64  `json:"issue_ids,omitempty" doc:"Ids of the findings that it names, each on one ref: one where it is open, if it is on any." example:"[1234]"`
 	Reason       string   `json:"reason" doc:"Why it is accepted, for people." example:"Build tools only."`
 	TriageReason string   `json:"triage_reason" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"The reason that the findings show."`
-	Until        *Time    `json:"until" nullable:"true" doc:"First instant without it; null is for ever."`
-	Active       bool     `json:"active" doc:"Whether it holds now; one that is over stays listed until it is deleted."`
+	Until        *Time    `json:"until" nullable:"true" doc:"First instant without it; null is for ever. While it is requested, the wish of the person who asked."`
 	Ignores      int64    `json:"ignores" doc:"Findings that it ignores now, each once whatever its refs." example:"2"`
-	CreatedAt    Time     `json:"created_at" doc:"When it was made."`
-	CreatedBy    string   `json:"created_by" doc:"Who made it." example:"user:ana"`
+	CreatedAt    Time     `json:"created_at" doc:"When it was made or asked for."`
+	CreatedBy    string   `json:"created_by" doc:"Who made it or asked for it." example:"user:ana"`
+	DecidedAt    *Time    `json:"decided_at" nullable:"true" doc:"When it got its state; null while it is requested."`
+	DecidedBy    string   `json:"decided_by,omitempty" doc:"Who decided; absent while it is requested." example:"user:ben"`
+	Answer       string   `json:"answer,omitempty" doc:"What they said; absent when nothing." example:"Until the upgrade."`
 }
 
 // ExceptionsQuery are the parameters of the list of exceptions.
 type ExceptionsQuery struct {
+	State  string `query:"state" enum:"requested,active,refused,withdrawn,ended" doc:"Only those of this state."`
+	Mine   bool   `query:"mine" doc:"Only those that the user asked for who made the token. A token that no user made has none."`
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Exceptions in one answer; 0 takes the default."`
 }
 
 // ListExceptionsResponse is one page of exceptions.
 type ListExceptionsResponse struct {
-	Exceptions []Exception `json:"exceptions" doc:"Exceptions, by id."`
+	Exceptions []Exception `json:"exceptions" doc:"Exceptions, the newest first."`
 	Cursor     string      `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
 }
 
@@ -66,11 +80,58 @@ type DeleteExceptionQuery struct {
 	Selection string `query:"selection" pattern:"^([0-9a-f]{64})?$" doc:"The selection that getException told with ending: where other findings would change by now, or something was decided about them since, it is a conflict and nothing is deleted."`
 }
 
-// ExceptionChangeResponse is an exception that was made or deleted.
+// ExceptionChangeResponse is an exception that was made, decided about or deleted.
 type ExceptionChangeResponse struct {
 	Exception Exception `json:"exception" doc:"The exception, as it is or was."`
 	Changed   int64     `json:"changed" doc:"Findings whose triage changed with it, each once whatever its refs." example:"2"`
 	Selection string    `json:"selection,omitempty" doc:"Names these findings and what was decided about them; only of a dry run."`
 
 	FirstFindings []int64 `json:"first_findings,omitempty" doc:"Ids of the first ten of them, ascending; only of a dry run." example:"[17,18]"`
+}
+
+// RequestExceptionRequest asks for an exception.
+type RequestExceptionRequest struct {
+	_            struct{} `additionalProperties:"false"`
+	IssueIDs     []Int    `json:"issue_ids" minItems:"1" maxItems:"100" doc:"Ids of findings of one project that are open." example:"[1234]"`
+	Reason       string   `json:"reason" minLength:"1" maxLength:"3000" doc:"Why they should be ignored, for people." example:"Only our tests call it."`
+	TriageReason string   `json:"triage_reason,omitempty" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"The reason that the findings would show; acceptable_risk when absent."`
+	Until        string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$" patternDescription:"a day, as 2027-01-31" doc:"Last day that is wished, in UTC, as 2027-01-31. Absent: no end is." example:"2027-01-31"`
+}
+
+// ApproveExceptionRequest approves a request.
+type ApproveExceptionRequest struct {
+	_       struct{} `additionalProperties:"false"`
+	Until   string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$" patternDescription:"a day, as 2027-01-31" doc:"Last day of it, in UTC, as 2027-01-31; without it and forever, the day that is wished." example:"2027-01-31"`
+	Forever bool     `json:"forever,omitempty" doc:"Without an end; in place of until. A request that wishes no end is approved with one of the two."`
+	Answer  string   `json:"answer,omitempty" maxLength:"3000" doc:"What to say; it becomes the comment on the findings. Absent: the reason of who asked does." example:"Until the upgrade."`
+}
+
+// RefuseExceptionRequest refuses a request.
+type RefuseExceptionRequest struct {
+	_      struct{} `additionalProperties:"false"`
+	Answer string   `json:"answer" minLength:"1" maxLength:"3000" doc:"Why, for who asked." example:"Upgrade: 4.17.21 fixes it."`
+}
+
+// RequestException asks for an exception for findings.
+func (c *Client) RequestException(ctx context.Context, deployment string, r RequestExceptionRequest, options ...Option) (*ExceptionChangeResponse, error) {
+	return answer[ExceptionChangeResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "exceptions", "requests"), body: r}, options...)
+}
+
+// ApproveException makes a requested exception active until a day.
+func (c *Client) ApproveException(ctx context.Context, deployment string, id int64, r ApproveExceptionRequest, options ...Option) (*ExceptionChangeResponse, error) {
+	return c.decideException(ctx, deployment, id, "approve", r, options...)
+}
+
+// RefuseException ends a request with the reason.
+func (c *Client) RefuseException(ctx context.Context, deployment string, id int64, r RefuseExceptionRequest, options ...Option) (*ExceptionChangeResponse, error) {
+	return c.decideException(ctx, deployment, id, "refuse", r, options...)
+}
+
+// WithdrawException ends a request of the token's maker.
+func (c *Client) WithdrawException(ctx context.Context, deployment string, id int64, options ...Option) (*ExceptionChangeResponse, error) {
+	return c.decideException(ctx, deployment, id, "withdraw", nil, options...)
+}
+
+func (c *Client) decideException(ctx context.Context, deployment string, id int64, verb string, body any, options ...Option) (*ExceptionChangeResponse, error) {
+	return answer[ExceptionChangeResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "exceptions", strconv.FormatInt(id, 10), verb), body: body}, options...)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/store"
@@ -33,7 +33,7 @@ var advisoriesActor = redoubt.Actor{Kind: "system", Name: redoubt.SourceAdvisori
 // followRefs brings the findings of refs in line with what the advisories say; see
 // ingest.FollowAll.
 func followRefs(ctx context.Context, tx *store.Tx, advised []redoubt.Advised, most int) ([]redoubt.Followed, error) {
-	return ingest.FollowAll(ctx, tx, exemption.ForImport{Store: tx}, advised, tx.Now(), most)
+	return ingest.FollowAll(ctx, tx, exceptions.ForImport{Store: tx}, advised, tx.Now(), most)
 }
 
 // followProject brings the findings of all refs of a project in line with what

@@ -21,7 +21,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -162,7 +162,7 @@ func manyRefs(t *testing.T, st *store.Store, n int) redoubt.Deployment {
 			report := &redoubt.Report{Tool: "lockfile", Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{
 				{Lockfile: "package-lock.json", Dependencies: []redoubt.Dependency{{Ecosystem: "npm", Name: "a", Version: "0.1.0"}}},
 			}}
-			_, err := ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, ingest.Upload{Project: redoubt.Project{Name: "acme/shop"}, Ref: fmt.Sprint("b", i), Full: true, Report: report})
+			_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{Project: redoubt.Project{Name: "acme/shop"}, Ref: fmt.Sprint("b", i), Full: true, Report: report})
 			return err
 		})
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -34,7 +34,7 @@ func spreadRefs(t *testing.T, st *store.Store, slug string, projects, refs int) 
 			Report: &redoubt.Report{Tool: "lockfile", Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{inventory}},
 		}
 		err := st.Update(t.Context(), d.ID, redoubt.Actor{}, func(ctx context.Context, tx *store.Tx) error {
-			_, err := ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, upload)
+			_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, upload)
 			return err
 		})
 		if err != nil {

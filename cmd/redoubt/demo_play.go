@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/demo"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -144,7 +144,7 @@ func (p *player) apply(e demo.Event) error {
 		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error {
 			made := *e.Exception
 			made.Until = p.clock.now().Add(e.Lasts).Truncate(24 * time.Hour)
-			_, _, err := exemption.AddException(ctx, tx, made)
+			_, _, err := exceptions.Add(ctx, tx, made)
 			return err
 		})
 	}
@@ -266,13 +266,13 @@ func (p *player) ask(e demo.Event) error {
 	if err != nil {
 		return err
 	}
-	r := api.AskExceptionRequest{
+	r := api.RequestExceptionRequest{
 		Reason: e.Ask.Reason, TriageReason: e.Ask.TriageReason.String(), Until: p.clock.now().Add(e.Lasts).UTC().Format(time.DateOnly),
 	}
 	for _, f := range found {
 		r.IssueIDs = append(r.IssueIDs, api.Int(f.ID))
 	}
-	_, err = p.clients[e.By].AskException(p.app.ctx, p.deployment.Slug, r)
+	_, err = p.clients[e.By].RequestException(p.app.ctx, p.deployment.Slug, r)
 	return err
 }
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -42,7 +42,7 @@ func (c exceptionAddCmd) Run(a *app) error {
 		}
 	}
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		e, changed, err := exemption.AddException(ctx, tx, e)
+		e, changed, err := exceptions.Add(ctx, tx, e)
 		return fmt.Sprintf("exception %d: %s is accepted in %s until %s; %s", e.ID, e.Target, e.Where(), e.UntilText(), decided(len(changed))), err
 	})
 }
@@ -63,7 +63,7 @@ type exceptionListCmd struct {
 // Run lists the exceptions.
 func (c exceptionListCmd) Run(a *app) error {
 	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
-		list, more, err := tx.ExceptionPage(ctx, store.ExceptionQuery{After: c.After, Limit: c.Limit})
+		list, more, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: redoubt.ExceptionActive, Limit: c.Limit})
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (c exceptionListCmd) Run(a *app) error {
 			if !e.Active(a.clock()) {
 				until += " (expired)"
 			}
-			rows[i] = []string{strconv.FormatInt(e.ID, 10), e.Target, e.Where(), until, strconv.Itoa(ignored[e.ID]), e.CreatedBy, e.Reason}
+			rows[i] = []string{strconv.FormatInt(e.ID, 10), e.Target, e.Where(), until, strconv.Itoa(ignored[e.ID]), e.CreatedBy.String(), e.Reason}
 		}
 		return c.table(a, "ID TARGET WHERE UNTIL IGNORES BY REASON", rows, more)
 	})
@@ -95,7 +95,7 @@ type exceptionRemoveCmd struct {
 // Run ends the exception.
 func (c exceptionRemoveCmd) Run(a *app) error {
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		e, changed, err := exemption.RemoveException(ctx, tx, c.ID)
+		e, changed, err := exceptions.Remove(ctx, tx, c.ID)
 		if errors.Is(err, redoubt.ErrNotFound) {
 			return "", fmt.Errorf("there is no exception %d; redoubt exception list shows what there is", c.ID)
 		}

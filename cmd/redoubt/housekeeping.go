@@ -6,7 +6,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -60,7 +60,7 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 		s.logFailure(ctx, d, "queueing what comes round by itself", s.ensureJobs(ctx, d))
 		s.logFailure(ctx, d, "ending decisions", s.endDecisions(ctx, d))
 		s.logFailure(ctx, d, "telling of what time does", s.notifier.Sweep(ctx, d.ID))
-		s.logFailure(ctx, d, "following exceptions", s.followExemptions(ctx, d))
+		s.logFailure(ctx, d, "following exceptions", s.followExceptions(ctx, d))
 		_, err = s.store.DropStaleSnippets(ctx, d.ID, redoubt.Actor{Kind: "system", Name: "code"})
 		s.logFailure(ctx, d, "dropping code of findings that are gone", err)
 		_, err = s.store.DropKeptAnswers(ctx, d.ID, now)
@@ -101,14 +101,14 @@ func (s *service) endDecisions(ctx context.Context, d redoubt.Deployment) error 
 	})
 }
 
-// followExemptions brings findings in line with what changed about exceptions and
+// followExceptions brings findings in line with what changed about exceptions and
 // VEX documents without an upload: those that expired, renamed projects, other
 // aliases. It looks without holding the deployment, and holds it only for what is
 // to be changed.
-func (s *service) followExemptions(ctx context.Context, d redoubt.Deployment) error {
-	var due exemption.Due
+func (s *service) followExceptions(ctx context.Context, d redoubt.Deployment) error {
+	var due exceptions.Due
 	err := s.store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-		due, err = exemption.FindDue(ctx, tx)
+		due, err = exceptions.FindDue(ctx, tx)
 		return err
 	})
 	if err != nil || !due.Moved {
@@ -116,7 +116,7 @@ func (s *service) followExemptions(ctx context.Context, d redoubt.Deployment) er
 	}
 	by := redoubt.Actor{Kind: "system", Name: "exceptions"}
 	return s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error {
-		n, err := exemption.ApplyDue(ctx, tx, due)
+		n, err := exceptions.ApplyDue(ctx, tx, due)
 		if n > 0 {
 			s.log.Info("findings brought in line with exceptions and VEX documents", "deployment", d.Slug, "findings", n)
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -34,7 +34,7 @@ func TestHousekeepingEndsExceptions(t *testing.T) {
 			}
 			update(func(ctx context.Context, tx *store.Tx) error {
 				rule := &redoubt.Rule{Name: "eqeq", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
-				_, err := ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, ingest.Upload{
+				_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{
 					Project: redoubt.Project{Name: "acme/app"}, Ref: "main", Full: true, Report: &redoubt.Report{Tool: "semgrep", Rules: []*redoubt.Rule{rule}, Results: []redoubt.Result{
 						{Rule: rule, Path: "a.py", Location: redoubt.Location{Line: 1}, Code: "x == x", Severity: redoubt.SeverityHigh},
 					}},
@@ -44,7 +44,7 @@ func TestHousekeepingEndsExceptions(t *testing.T) {
 			var made redoubt.Exception
 			update(func(ctx context.Context, tx *store.Tx) (err error) {
 				e := redoubt.Exception{Target: "eqeq", Reason: "for now", TriageReason: redoubt.AcceptableRisk, Until: tx.Now().Add(24 * time.Hour)}
-				made, _, err = exemption.AddException(ctx, tx, e)
+				made, _, err = exceptions.Add(ctx, tx, e)
 				return err
 			})
 			state := func() (now redoubt.Triage, trail []redoubt.TriageEvent) {
@@ -65,7 +65,7 @@ func TestHousekeepingEndsExceptions(t *testing.T) {
 			}
 			end := func() {
 				t.Helper()
-				if err := s.followExemptions(t.Context(), d); err != nil {
+				if err := s.followExceptions(t.Context(), d); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/conceal"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report"
@@ -114,7 +114,7 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 		if err != nil {
 			return err
 		}
-		if summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reports); err != nil {
+		if summaries, err = ingest.ApplyAll(ctx, tx, exceptions.ForImport{Store: tx}, upload, reports); err != nil {
 			return err
 		}
 		if len(files.unread) == 0 { // else some of the folder may be among them

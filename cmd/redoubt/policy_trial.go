@@ -12,7 +12,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
@@ -156,8 +156,8 @@ func (t *trial) preview(st *store.Store, d redoubt.Deployment, rep *redoubt.Repo
 	for i := range t.rules {
 		rep.RulesRun = append(rep.RulesRun, t.rules[i].Rule.Name)
 	}
-	exemptions := func(tx *store.Tx) ingest.Exemptions { return exemption.ForImport{Store: tx} }
-	return edge.Preview(t.app.ctx, st, d.ID, t.given(), exemptions, ingest.Upload{
+	exceptions := func(tx *store.Tx) ingest.Exceptions { return exceptions.ForImport{Store: tx} }
+	return edge.Preview(t.app.ctx, st, d.ID, t.given(), exceptions, ingest.Upload{
 		Project: redoubt.Project{Name: t.Project}, Ref: t.branch(), Full: true, Report: rep,
 	})
 }

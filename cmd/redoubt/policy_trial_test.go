@@ -16,7 +16,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -76,7 +76,7 @@ func (w *trialWorld) scan(ref string, paths ...string) {
 		w.Fatal(err)
 	}
 	err = w.store.Update(w.Context(), w.deployment.ID, redoubt.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
-		_, err := ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, ingest.Upload{
+		_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{
 			Project: redoubt.Project{Name: "acme/shop"}, Ref: ref, Full: true, Report: reports[0],
 		})
 		return err

@@ -32,7 +32,7 @@ func seedHostile(t *testing.T, st *store.Store) {
 		if _, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "public", Name: hostile, Scopes: []redoubt.Scope{redoubt.ScopeCI}}, []byte("hash")); err != nil {
 			return err
 		}
-		if _, err := tx.InsertException(ctx, redoubt.Exception{Target: hostile, Reason: hostile, Paths: []string{hostile}, TriageReason: redoubt.AcceptableRisk, CreatedAt: tx.Now(), CreatedBy: hostile}); err != nil {
+		if _, err := tx.AddException(ctx, redoubt.Exception{State: redoubt.ExceptionActive, Target: hostile, Reason: hostile, Paths: []string{hostile}, TriageReason: redoubt.AcceptableRisk}); err != nil {
 			return err
 		}
 		_, err := tx.SaveVEX(ctx, redoubt.VEXDocument{Name: hostile, Author: hostile, IssuedAt: tx.Now(), ReceivedAt: tx.Now()}, redoubt.VEXDocument{})

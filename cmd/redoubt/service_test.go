@@ -20,7 +20,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -249,7 +249,7 @@ func TestTidyExpiresRefs(t *testing.T) {
 		var sum ingest.Summary
 		err := s.store.Update(t.Context(), d.ID, by, func(ctx context.Context, tx *store.Tx) (err error) {
 			rule := &redoubt.Rule{Name: "eqeq", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
-			sum, err = ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, ingest.Upload{
+			sum, err = ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{
 				Project: redoubt.Project{Name: "acme/app"}, Ref: "feature", Full: true, At: at,
 				Report: &redoubt.Report{Tool: "semgrep", Rules: []*redoubt.Rule{rule}, Results: []redoubt.Result{{
 					Rule: rule, Path: "a.py", Location: redoubt.Location{Line: 1}, Code: "x == x", Severity: redoubt.SeverityHigh,
@@ -264,7 +264,7 @@ func TestTidyExpiresRefs(t *testing.T) {
 	}
 	// Another branch is fully scanned first, so that it is the default one.
 	err = s.store.Update(t.Context(), d.ID, by, func(ctx context.Context, tx *store.Tx) error {
-		_, err := ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, ingest.Upload{
+		_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{
 			Project: redoubt.Project{Name: "acme/app"}, Ref: "main", Full: true, At: now.Add(-72 * time.Hour),
 			Report: &redoubt.Report{Tool: "semgrep"},
 		})

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -74,7 +74,7 @@ func (c vexAddCmd) Run(a *app) error {
 		lines := refused
 		for _, d := range documents {
 			d.Projects = c.Project
-			receipt, err := exemption.PutVEX(ctx, tx, d)
+			receipt, err := exceptions.PutVEX(ctx, tx, d)
 			if err != nil {
 				return "", err
 			}
@@ -161,7 +161,7 @@ func (c vexAcceptCmd) Run(a *app) error {
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		lines := make([]string, len(c.ID))
 		for i, id := range c.ID {
-			receipt, err := exemption.AcceptVEX(ctx, tx, id)
+			receipt, err := exceptions.AcceptVEX(ctx, tx, id)
 			if err != nil {
 				return "", noVEX(id, err)
 			}
@@ -181,7 +181,7 @@ func (c vexRefuseCmd) Run(a *app) error {
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		lines := make([]string, len(c.ID))
 		for i, id := range c.ID {
-			n, err := exemption.RefuseVEX(ctx, tx, id)
+			n, err := exceptions.RefuseVEX(ctx, tx, id)
 			if err != nil {
 				return "", noVEX(id, err)
 			}
@@ -243,7 +243,7 @@ type vexRemoveCmd struct {
 // Run ends the document.
 func (c vexRemoveCmd) Run(a *app) error {
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		d, changed, err := exemption.RemoveVEX(ctx, tx, c.ID)
+		d, changed, err := exceptions.RemoveVEX(ctx, tx, c.ID)
 		if err != nil {
 			return "", noVEX(c.ID, err)
 		}

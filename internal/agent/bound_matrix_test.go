@@ -223,7 +223,8 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		if err != nil {
 			return err
 		}
-		exceptionID, err = tx.InsertException(ctx, redoubt.Exception{Target: "nothing", Reason: "theirs", Projects: []string{"secret/shop"}, TriageReason: redoubt.AcceptableRisk, CreatedAt: tx.Now()})
+		made, err := tx.AddException(ctx, redoubt.Exception{State: redoubt.ExceptionActive, Target: "nothing", Reason: "theirs", Projects: []string{"secret/shop"}, TriageReason: redoubt.AcceptableRisk})
+		exceptionID = made.ID
 		if err != nil {
 			return err
 		}
@@ -268,7 +269,7 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		if err != nil {
 			return err
 		}
-		asked, err := tx.AddExceptionRequest(ctx, redoubt.ExceptionRequest{ProjectID: shop.ID, Reason: "theirs", TriageReason: redoubt.AcceptableRisk, Lineages: []int64{found[0].LineageID}})
+		asked, err := tx.AddException(ctx, redoubt.Exception{ProjectID: shop.ID, Reason: "theirs", TriageReason: redoubt.AcceptableRisk, Lineages: []int64{found[0].LineageID}})
 		requestID = asked.ID
 		if err != nil {
 			return err
@@ -286,15 +287,15 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 	theirs = map[string][]string{
 		"name": {"secret/shop", "SECRET/shop"}, "oldName": {"platform/old"}, "projectName": {"secret/shop", "platform/old"}, "repoID": {"777"}, "url": {repoURL, repoURL + "/", "git@github.com:acme/gateway.git"},
 		"repositoryId": {fmt.Sprint(shop.ID)}, "findingId": finding, "scanId": {scan}, "uniqueId": {"their-run"},
-		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "policyRuleId": w.read(`SELECT MIN(id) FROM policy_rule WHERE deployment_id = ` + fmt.Sprint(w.deployment.ID)), "exceptionId": {fmt.Sprint(exceptionID)}, "documentId": {fmt.Sprint(documentID)}, "ticketId": {fmt.Sprint(ticketID)}, "policy": {"secret"}, "rule": {"nothing"}, "runId": {fmt.Sprint(runID)},
-		"connectionId": {fmt.Sprint(connectionID)}, "runnerId": {fmt.Sprint(runnerID)}, "notificationRuleId": {fmt.Sprint(ruleID)}, "savedViewId": {fmt.Sprint(viewID)}, "exceptionRequestId": {fmt.Sprint(requestID)}, "commentId": {fmt.Sprint(commentID)}, "notificationId": {"1"},
+		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "policyRuleId": w.read(`SELECT MIN(id) FROM policy_rule WHERE deployment_id = ` + fmt.Sprint(w.deployment.ID)), "exceptionId": {fmt.Sprint(exceptionID), fmt.Sprint(requestID)}, "documentId": {fmt.Sprint(documentID)}, "ticketId": {fmt.Sprint(ticketID)}, "policy": {"secret"}, "rule": {"nothing"}, "runId": {fmt.Sprint(runID)},
+		"connectionId": {fmt.Sprint(connectionID)}, "runnerId": {fmt.Sprint(runnerID)}, "notificationRuleId": {fmt.Sprint(ruleID)}, "savedViewId": {fmt.Sprint(viewID)}, "commentId": {fmt.Sprint(commentID)}, "notificationId": {"1"},
 		"trackerName": {"platform/shop", "secret/shop"}, "connectionName": {"second-host"},
 	}
 	nobodys = map[string][]string{
 		"name": {"secret/none", "SECRET/none"}, "oldName": {"platform/none"}, "projectName": {"secret/none", "platform/none"}, "repoID": {"4711"}, "url": {"https://github.com/acme/none", "https://github.com/acme/none/", "git@github.com:acme/none.git"},
 		"repositoryId": {"4000000000"}, "findingId": {"4000000000"}, "scanId": {"4000000000"}, "uniqueId": {"nobodys-run"},
-		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "policyRuleId": {"4000000000"}, "exceptionId": {"4000000"}, "documentId": {"4000000"}, "ticketId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"}, "runId": {"4000000000"},
-		"connectionId": {"4000000000"}, "runnerId": {"4000000000"}, "notificationRuleId": {"4000000000"}, "savedViewId": {"4000000000"}, "exceptionRequestId": {"4000000000"}, "commentId": {"4000000000"}, "notificationId": {"4000000000"},
+		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "policyRuleId": {"4000000000"}, "exceptionId": {"4000000", "4000001"}, "documentId": {"4000000"}, "ticketId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"}, "runId": {"4000000000"},
+		"connectionId": {"4000000000"}, "runnerId": {"4000000000"}, "notificationRuleId": {"4000000000"}, "savedViewId": {"4000000000"}, "commentId": {"4000000000"}, "notificationId": {"4000000000"},
 		"trackerName": {"platform/none", "secret/none"}, "connectionName": {"unheard-of"},
 	}
 	for name, values := range fixed {

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/edge"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
@@ -132,7 +132,7 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	if c.listed, err = c.tx.ListedRules(ctx, c.given.PolicyIDs()); err != nil {
 		return nil, err
 	}
-	summary, err := ingest.Apply(ctx, c.tx, exemption.ForImport{Store: c.tx}, ingest.Upload{
+	summary, err := ingest.Apply(ctx, c.tx, exceptions.ForImport{Store: c.tx}, ingest.Upload{
 		Project: c.begun.Project, Globs: c.begun.Globs, Ref: c.begun.Ref, Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep, Release: true,
 		Advised: c.advised, Before: c.look, Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
 		OutOfPolicy: func(rule, path string) bool { return !c.listed[rule] || c.given.ExcludedFor(rule, path) },

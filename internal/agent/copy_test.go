@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
@@ -342,8 +342,8 @@ func (w *wire) preview(ref string, files map[string][]string) policy.Outcome {
 		given, err = policy.LoadEffectivePolicy(ctx, tx, redoubt.Project{Name: w.name})
 		return err
 	})
-	exemptions := func(tx *store.Tx) ingest.Exemptions { return exemption.ForImport{Store: tx} }
-	out, err := edge.Preview(w.t.Context(), w.store, w.deployment.ID, given, exemptions, ingest.Upload{
+	exceptions := func(tx *store.Tx) ingest.Exceptions { return exceptions.ForImport{Store: tx} }
+	out, err := edge.Preview(w.t.Context(), w.store, w.deployment.ID, given, exceptions, ingest.Upload{
 		Project: redoubt.Project{Name: w.name}, Ref: ref, Full: true, Report: callsReport(files),
 	})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/conceal"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -72,7 +72,7 @@ func (in *intake) apply(project, commit string) time.Duration {
 		w.check(w.store.Update(w.tb.Context(), w.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			reports, err := conceal.Resolve(ctx, tx, cleaned)
 			if err == nil {
-				_, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reports)
+				_, err = ingest.ApplyAll(ctx, tx, exceptions.ForImport{Store: tx}, upload, reports)
 			}
 			return err
 		}))

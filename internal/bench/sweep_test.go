@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/conceal"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -95,7 +95,7 @@ func newFollowed(b *testing.B, engine string) *followed {
 			return f.store.Update(ctx, id, storetest.Actor, fn)
 		},
 		Follow: func(ctx context.Context, tx *store.Tx, advised []redoubt.Advised, most int) ([]redoubt.Followed, error) {
-			return ingest.FollowAll(ctx, tx, exemption.ForImport{Store: tx}, advised, tx.Now(), most)
+			return ingest.FollowAll(ctx, tx, exceptions.ForImport{Store: tx}, advised, tx.Now(), most)
 		},
 	}
 	return f
@@ -133,7 +133,7 @@ func (f *followed) fill(refs []int, packages int) (known map[string]bool, names 
 		f.check(f.store.Update(f.b.Context(), f.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			reports, err := conceal.Resolve(ctx, tx, reading.Clean(nil))
 			if err == nil {
-				_, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reports)
+				_, err = ingest.ApplyAll(ctx, tx, exceptions.ForImport{Store: tx}, upload, reports)
 			}
 			return err
 		}))

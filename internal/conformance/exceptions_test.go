@@ -50,7 +50,7 @@ func TestExceptionsByAPI(t *testing.T) {
 		})
 		e := made.Exception
 		end := last.Truncate(24*time.Hour).AddDate(0, 0, 1)
-		if made.Changed != 1 || e.Ignores != 1 || !e.Active || e.TriageReason != "acceptable_risk" || e.Until == nil || !e.Until.Equal(end) ||
+		if made.Changed != 1 || e.Ignores != 1 || e.State != "active" || e.TriageReason != "acceptable_risk" || e.Until == nil || !e.Until.Equal(end) ||
 			!slices.Equal(e.Projects, []string{"ACME/*"}) || !strings.HasPrefix(e.CreatedBy, "token:") {
 			t.Errorf("made %+v", made)
 		}

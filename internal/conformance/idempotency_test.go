@@ -85,7 +85,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	managedWrites(t, w, writes)
 	notificationWrites(t, w, writes)
 	savedViewWrites(t, w, writes)
-	exceptionRequestWrites(t, w, writes)
+	askedWrites(t, w, writes)
 	commentWrites(t, w, writes)
 	writes["deleteVEXDocument"] = keyedWrite{request: request{method: "DELETE", path: "vex/" + w.proposalOnly(t, "delete")}}
 	return []string{

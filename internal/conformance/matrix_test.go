@@ -320,7 +320,7 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 		"repositoryId": {fmt.Sprint(projects[0].ID), "4000000000", "0", "x", "18446744073709551615"},
 		"policyId":     {policies[0].ID, "4000000000", "0", "x"},
 		"conditionId":  {"4000000000", "0", "x"},
-		"exceptionId":  {fmt.Sprint(rival.exceptionOnly(t)), "4000000000", "0", "x"},
+		"exceptionId":  {fmt.Sprint(rival.exceptionOnly(t)), rival.asked(t, rival.newFinding(t))["exceptionId"], "4000000000", "0", "x"},
 		"ticketId":     {fmt.Sprint(rival.ticketOnly(t, rival.anyFinding(t))), "4000000000", "0", "x"},
 		"documentId":   {rival.proposalOnly(t, "foreign"), "4000000000", "0", "x"},
 		"scanId":       {rivalScan, "4000000000", "0", "01", "x", "99999999999999999999"},
@@ -329,7 +329,6 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 		"runnerId":     {fmt.Sprint(rival.runner(t, "theirs").ID), "4000000000", "0", "x"},
 
 		"commentId":          {rival.commented(t, rival.newFinding(t))["commentId"], "4000000000", "0", "x"},
-		"exceptionRequestId": {rival.asked(t, rival.newFinding(t))["exceptionRequestId"], "4000000000", "0", "x"},
 		"policyRuleId":       {rival.policyRule(t, "theirs")["policyRuleId"], "4000000000", "0", "x"},
 		"savedViewId":        {rival.savedView(t, "theirs"), "4000000000", "0", "x"},
 		"notificationRuleId": {rival.told(t, "theirs")["notificationRuleId"], "4000000000", "0", "x"},

@@ -325,8 +325,8 @@ func (g *garden) people() {
 		ask := object{"issue_ids": []int64{g.newFinding(g.T)}, "reason": said("the reason of a request")}
 		asked := g.send(g.T, askRequest(ask))
 		g.nowhere("a request", asked.body)
-		id := read[api.ExceptionRequestResponse](g.T, asked).Request.ID
-		say(fmt.Sprint("exception-requests/", id, "/refuse"), object{"answer": said("an answer")})
+		id := read[api.ExceptionChangeResponse](g.T, asked).Exception.ID
+		say(fmt.Sprint("exceptions/", id, "/refuse"), object{"answer": said("an answer")})
 	}
 }
 
@@ -361,7 +361,7 @@ func (g *garden) runner() {
 func (g *garden) answers() {
 	paths := []string{
 		"findings?issue_type=sast&page_size=3000", "findings?issue_type=sca&page_size=3000", "secrets?limit=3000",
-		"projects?page_size=3000", "runs?limit=100", "exceptions", "exception-requests", "vex", "policies",
+		"projects?page_size=3000", "runs?limit=100", "exceptions", "vex", "policies",
 	}
 	for _, issueType := range []string{"sast", "sca", "secrets"} {
 		for _, format := range []string{"csv", "jsonl", "sarif", "xlsx"} {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -91,10 +91,10 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 				if !h.Proposed || h.Name != "urn:acme" {
 					continue
 				}
-				if got, err := exemption.AcceptVEX(ctx, tx, h.ID); err != nil || got.Outcome != redoubt.VEXHeld {
+				if got, err := exceptions.AcceptVEX(ctx, tx, h.ID); err != nil || got.Outcome != redoubt.VEXHeld {
 					t.Errorf("accepted: %+v, %v", got, err)
 				}
-				if _, err := exemption.AcceptVEX(ctx, tx, h.ID); err == nil {
+				if _, err := exceptions.AcceptVEX(ctx, tx, h.ID); err == nil {
 					t.Error("accepted twice")
 				}
 			}
@@ -192,7 +192,7 @@ func (s *site) proposalOnly(t testing.TB, name string) (id string) {
 		if err != nil || len(projects) == 0 {
 			return fmt.Errorf("no project: %w", err)
 		}
-		receipt, err := exemption.PutVEX(ctx, tx, redoubt.VEXDocument{
+		receipt, err := exceptions.PutVEX(ctx, tx, redoubt.VEXDocument{
 			Name: "urn:" + name, Format: "OpenVEX", ProjectID: projects[0].ID, Proposed: true,
 			Statements: []redoubt.VEXStatement{{Names: []string{"CVE-1"}, Status: redoubt.VEXFixed, Detail: name}},
 		})

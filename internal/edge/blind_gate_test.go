@@ -16,7 +16,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
@@ -98,7 +98,7 @@ func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 		}
 		summary, known, err := edge.Identical(ctx, tx, evalGate{tx, p.given(), &judge}, upload)
 		if err == nil && !known {
-			summary, err = ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, upload)
+			summary, err = ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, upload)
 		}
 		if err != nil {
 			return err

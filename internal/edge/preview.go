@@ -17,7 +17,7 @@ var errTried = errors.New("it was only tried")
 // upload is applied as ever, so that what moves, is copied or excepted counts as
 // it would, in a transaction that is rolled back.
 func Preview(ctx context.Context, st *store.Store, deploymentID int64, given policy.EffectivePolicy,
-	exemptions func(*store.Tx) ingest.Exemptions, upload ingest.Upload,
+	exceptions func(*store.Tx) ingest.Exceptions, upload ingest.Upload,
 ) (out policy.Outcome, err error) {
 	err = st.Update(ctx, deploymentID, redoubt.Actor{Kind: "preview"}, func(ctx context.Context, tx *store.Tx) error {
 		var judge *policy.Judge
@@ -25,7 +25,7 @@ func Preview(ctx context.Context, st *store.Store, deploymentID int64, given pol
 			judge, err = given.JudgeAll(ctx, tx, project, scan, reported(seen))
 			return err
 		}
-		summary, err := ingest.Apply(ctx, tx, exemptions(tx), upload)
+		summary, err := ingest.Apply(ctx, tx, exceptions(tx), upload)
 		if err != nil {
 			return err
 		}

@@ -18,9 +18,9 @@ func (w *conversation) asked() string {
 	w.t.Helper()
 	var out []string
 	w.view(func(ctx context.Context, tx *store.Tx) error {
-		list, _, err := tx.ExceptionRequests(ctx, store.ExceptionRequestQuery{Limit: 10})
+		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Limit: 10})
 		for _, r := range list {
-			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %v %s %s %v %s", r.State, r.Lineages[0] == w.on.LineageID, r.AskedBy, redoubt.LastDay(r.Until), r.AskerID != 0, r.Reason)))
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %v %s %s %v %s", r.State, r.Lineages[0] == w.on.LineageID, r.CreatedBy, redoubt.LastDay(r.Until), r.CreatorID != 0, r.Reason)))
 		}
 		return err
 	})
@@ -62,7 +62,7 @@ func TestRepliesAskForExceptions(t *testing.T) {
 			if c.want == "" {
 				return
 			}
-			if got := w.last(); !strings.Contains(got, "/exception-requests/") || strings.Contains(got, "<b>") {
+			if got := w.last(); !strings.Contains(got, "/exceptions/") || strings.Contains(got, "<b>") {
 				t.Errorf("the answer does not say where it is decided, or has what somebody wrote: %q", got)
 			}
 			w.says(scm.Comment{Author: c.author, Thread: "t1", Path: "a.go", Body: c.body})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
@@ -131,7 +132,7 @@ func (w *replying) page(tx *store.Tx, what string, id int64) string {
 
 // ask has an exception for a finding wait to be decided, as the pages do, and says where.
 func (w *replying) ask(ctx context.Context, tx *store.Tx, n scm.Comment, asked command, p person, f redoubt.Finding) (string, error) {
-	r, err := triage.Ask(ctx, tx, redoubt.ExceptionRequest{Reason: asked.note, TriageReason: redoubt.AcceptableRisk, Until: asked.until, AskerID: p.id}, []redoubt.Finding{f})
+	r, err := exceptions.Request(ctx, tx, redoubt.Exception{Reason: asked.note, TriageReason: redoubt.AcceptableRisk, Until: asked.until, CreatorID: p.id}, []redoubt.Finding{f})
 	if bad, is := errors.AsType[*redoubt.InvalidError](err); is {
 		return refusalText(errors.New(plain(bad.Error(), 500))), nil
 	}
@@ -146,8 +147,8 @@ func (w *replying) ask(ctx context.Context, tx *store.Tx, n scm.Comment, asked c
 	if day := redoubt.LastDay(r.Until); day != "" {
 		until = "until " + day
 	}
-	return fmt.Sprintf(answerAsked+"an exception for finding [`#%d`](%s) %s, by %s. Nothing has changed yet: [request %d](%s) waits to be decided there.\n%s",
-		f.ID, w.page(tx, "findings", f.ID), until, plain(n.Author, 200), r.ID, w.page(tx, "exception-requests", r.ID), moreCommands(n)), nil
+	return fmt.Sprintf(answerAsked+"an exception for finding [`#%d`](%s) %s, by %s. Nothing has changed yet: [exception %d](%s) waits to be decided there.\n%s",
+		f.ID, w.page(tx, "findings", f.ID), until, plain(n.Author, 200), r.ID, w.page(tx, "exceptions", r.ID), moreCommands(n)), nil
 }
 
 // late refuses a command that was written before somebody decided about the finding

@@ -17,7 +17,7 @@ var nouns = []string{"."}
 
 // adapters is what the rooms that speak to the outside may import.
 var adapters = []string{
-	".", "api", "internal/auth", "internal/redact", "internal/report", "internal/conceal", "internal/ingest", "internal/triage", "internal/exemption", "internal/index", "internal/advisory",
+	".", "api", "internal/auth", "internal/redact", "internal/report", "internal/conceal", "internal/ingest", "internal/triage", "internal/exceptions", "internal/index", "internal/advisory",
 	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/queue", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/weblink", "internal/scm", "internal/hosts", "internal/ticket", "internal/notify", "internal/globalsearch",
 }
 
@@ -33,7 +33,7 @@ var rooms = []room{
 	{path: "internal/ingest", imports: []string{".", "internal/align", "internal/purl", "internal/redact", "internal/weblink"}},
 	{path: "internal/triage", imports: []string{".", "internal/redact"}},
 	{path: "internal/ticket", imports: nouns},
-	{path: "internal/exemption", imports: []string{".", "internal/glob", "internal/purl", "internal/redact"}},
+	{path: "internal/exceptions", imports: []string{".", "internal/glob", "internal/purl", "internal/redact"}},
 	{path: "internal/index", imports: nouns},
 	{path: "internal/advisory", imports: []string{".", "internal/purl", "internal/weakness"}},
 	{path: "internal/policy", imports: []string{".", "internal/glob"}},

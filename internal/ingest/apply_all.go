@@ -14,7 +14,7 @@ const maxScans = 100
 
 // ApplyAll takes in all that was read of one request, a scan for each source
 // (semantics §9), in one transaction: all or none. The reports are used up.
-func ApplyAll(ctx context.Context, s Store, ex Exemptions, upload Upload, reports []*redoubt.Report) ([]Summary, error) {
+func ApplyAll(ctx context.Context, s Store, ex Exceptions, upload Upload, reports []*redoubt.Report) ([]Summary, error) {
 	if len(reports) > maxScans {
 		return nil, fmt.Errorf("the upload is %w: it would make %d scans; send at most %d at once", redoubt.ErrTooLarge, len(reports), maxScans)
 	}

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -73,7 +73,7 @@ func (w *exemptWorld) upload() {
 	}
 	w.scans++
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		_, err := Apply(ctx, tx, exemption.ForImport{Store: tx}, Upload{
+		_, err := Apply(ctx, tx, exceptions.ForImport{Store: tx}, Upload{
 			Project: redoubt.Project{Name: project}, Ref: ref, Commit: fmt.Sprint("c", w.scans), Full: true, DeclaredFull: true, Report: report,
 		})
 		return err
@@ -127,7 +127,7 @@ func (w *exemptWorld) except() {
 		e.Until = w.clock.Now().Add(time.Duration(hours) * time.Hour)
 	}
 	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		e, _, err = exemption.AddException(ctx, tx, e)
+		e, _, err = exceptions.Add(ctx, tx, e)
 		return err
 	})
 	w.list = append(w.list, e)
@@ -140,7 +140,7 @@ func (w *exemptWorld) unexcept() {
 	}
 	i := rapid.IntRange(0, len(w.list)-1).Draw(w.t, "which")
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		_, _, err := exemption.RemoveException(ctx, tx, w.list[i].ID)
+		_, _, err := exceptions.Remove(ctx, tx, w.list[i].ID)
 		return err
 	})
 	w.list = slices.Delete(w.list, i, i+1)
@@ -190,7 +190,7 @@ func (w *exemptWorld) lineage(ctx context.Context, tx *store.Tx, f *exemptFindin
 // compare holds the store against what should be, and the trail against both.
 func (w *exemptWorld) compare(step string) {
 	err := w.s.View(w.t.Context(), w.id, func(ctx context.Context, tx *store.Tx) error {
-		due, err := exemption.FindDue(ctx, tx)
+		due, err := exceptions.FindDue(ctx, tx)
 		if len(due.Lineages) > 0 && step != "wait" && step != "decide" {
 			w.t.Fatalf("after %s %d findings are not as the exceptions say", step, len(due.Lineages))
 		}
@@ -232,9 +232,9 @@ func TestExceptionsFollowTheModel(t *testing.T) {
 					"wait": func() { clock.Advance(time.Hour) },
 					"tidy": func() {
 						w.update(func(ctx context.Context, tx *store.Tx) error {
-							due, err := exemption.FindDue(ctx, tx)
+							due, err := exceptions.FindDue(ctx, tx)
 							if err == nil {
-								_, err = exemption.ApplyDue(ctx, tx, due)
+								_, err = exceptions.ApplyDue(ctx, tx, due)
 							}
 							return err
 						})

@@ -23,7 +23,7 @@ import (
 //   - Groups that became one keep their oldest finding.
 //   - What people were at goes on when a scanner's finding ends in the same
 //     commit as the advisories' takes its place.
-func Follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project, advised redoubt.Advised, scanID int64, at time.Time) (Summary, error) {
+func Follow(ctx context.Context, s Store, ex Exceptions, project redoubt.Project, advised redoubt.Advised, scanID int64, at time.Time) (Summary, error) {
 	f := newFollower(s, project, advised, scanID, at)
 	all := followers{f}
 	err := all.plan(ctx, s)
@@ -74,7 +74,7 @@ func (a *application) followAdvisories(ctx context.Context, before []redoubt.Fin
 	if err != nil {
 		return fmt.Errorf("ask the advisories: %w", err)
 	}
-	sum, err := Follow(ctx, a.s, a.exemptions, a.project, advised, a.scan.ID, a.at())
+	sum, err := Follow(ctx, a.s, a.exceptions, a.project, advised, a.scan.ID, a.at())
 	if a.sum.Followed = &sum; err != nil {
 		return err
 	}

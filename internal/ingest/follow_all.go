@@ -15,7 +15,7 @@ import (
 // A ref waits, and nothing of it is written, behind another one of its project that
 // changes: what the first writes belongs to what the second has to be read with. Those
 // wait too that come behind the ref with which so many findings changed, or more.
-func FollowAll(ctx context.Context, s Store, ex Exemptions, list []redoubt.Advised, at time.Time, most int) ([]redoubt.Followed, error) {
+func FollowAll(ctx context.Context, s Store, ex Exceptions, list []redoubt.Advised, at time.Time, most int) ([]redoubt.Followed, error) {
 	all := make(followers, len(list))
 	for i := range list {
 		project, err := s.Project(ctx, list[i].ProjectID)
@@ -169,7 +169,7 @@ func (all followers) rules(ctx context.Context, s Store) (map[*redoubt.Rule]int6
 }
 
 // write writes what was planned.
-func (all followers) write(ctx context.Context, s Store, ex Exemptions) error {
+func (all followers) write(ctx context.Context, s Store, ex Exceptions) error {
 	all = all.withWork()
 	if len(all) == 0 {
 		return nil

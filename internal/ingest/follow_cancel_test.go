@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -52,7 +52,7 @@ func TestAnUploadWhoseRequestEndsLeavesNothing(t *testing.T) {
 			project := fmt.Sprint("acme/left-", turn)
 			upload := func(ctx context.Context, leave func()) error {
 				return s.Update(ctx, d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-					_, err := Apply(ctx, tx, exemption.ForImport{Store: tx}, asking(project, func(_ context.Context, id int64, ref string, _ []redoubt.Holding) (redoubt.Advised, error) {
+					_, err := Apply(ctx, tx, exceptions.ForImport{Store: tx}, asking(project, func(_ context.Context, id int64, ref string, _ []redoubt.Holding) (redoubt.Advised, error) {
 						leave()
 						return advisedMatch(id, ref), nil
 					}))

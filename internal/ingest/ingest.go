@@ -71,7 +71,7 @@ type Upload struct {
 //
 // A malformed upload, or with Strict one that holds a broken item, is a
 // *redoubt.InvalidError and must be rolled back. Other errors are the store's.
-func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary, error) {
+func Apply(ctx context.Context, s Store, ex Exceptions, upload Upload) (Summary, error) {
 	u := &upload
 	if u.Report != nil && u.Report.OnlyVEX() { // which no scan made: it closes nothing and makes no branch the default
 		u.Full, u.DeclaredFull = false, false
@@ -110,7 +110,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 		SkippedVulnerabilities: u.Report.SkippedVulnerabilities,
 	}
 	scan.Digest = u.keptDigest(s, &sum, scan, sightings, inventories)
-	a := application{s: s, exemptions: ex, upload: u, project: project, scan: scan, sum: &sum}
+	a := application{s: s, exceptions: ex, upload: u, project: project, scan: scan, sum: &sum}
 	err = a.apply(ctx, stream, sightings, inventories)
 	return sum, err
 }
@@ -204,7 +204,7 @@ func recordScan(ctx context.Context, s Store, scan redoubt.Scan) (int64, error) 
 // application is an upload that counts, on its way into the store.
 type application struct {
 	s          Store
-	exemptions Exemptions
+	exceptions Exceptions
 	upload     *Upload
 	project    redoubt.Project
 	scan       redoubt.Scan

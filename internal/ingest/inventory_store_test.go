@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -137,7 +137,7 @@ func (y *yard) drawUpload(ref string, now time.Time) Upload {
 func (y *yard) upload(u Upload) {
 	var sum Summary
 	y.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		sum, err = Apply(ctx, tx, exemption.ForImport{Store: tx}, u)
+		sum, err = Apply(ctx, tx, exceptions.ForImport{Store: tx}, u)
 		return err
 	})
 	y.project = sum.ProjectID

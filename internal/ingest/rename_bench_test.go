@@ -10,11 +10,11 @@ import (
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
-// noExemptions is a deployment without exceptions and documents.
-type noExemptions struct{}
+// noExceptions is a deployment without exceptions and documents.
+type noExceptions struct{}
 
-func (noExemptions) Reevaluate(context.Context, []int64) error { return nil }
-func (noExemptions) PutVEX(context.Context, redoubt.VEXUpload) ([]redoubt.VEXReceipt, redoubt.Refusals, error) {
+func (noExceptions) Reevaluate(context.Context, []int64) error { return nil }
+func (noExceptions) PutVEX(context.Context, redoubt.VEXUpload) ([]redoubt.VEXReceipt, redoubt.Refusals, error) {
 	return nil, redoubt.Refusals{}, nil
 }
 
@@ -34,7 +34,7 @@ func BenchmarkApplyRenamed(b *testing.B) {
 				}
 				u := upload(full(results...), func(u *Upload) { u.Ref = ref })
 				err := s.Update(b.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-					_, err := Apply(ctx, tx, noExemptions{}, u)
+					_, err := Apply(ctx, tx, noExceptions{}, u)
 					return err
 				})
 				if err != nil {

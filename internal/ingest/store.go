@@ -102,9 +102,9 @@ type Store interface {
 	DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) (paths []string, dependencies int, err error)
 }
 
-// Exemptions is what an import needs of exceptions and VEX documents, in the
+// Exceptions is what an import needs of exceptions and VEX documents, in the
 // transaction of its Store. It decides what both do to findings.
-type Exemptions interface {
+type Exceptions interface {
 	// Reevaluate brings lineages in line with the exceptions and documents that
 	// hold, and with them all that an exception ignores that has expired. Before it
 	// reopens what people decided until a day that is over.

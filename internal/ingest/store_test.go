@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -91,7 +91,7 @@ func (r *realm) update(fn func(ctx context.Context, tx *store.Tx) error) error {
 
 func (r *realm) apply(u Upload) (sum Summary, err error) {
 	err = r.update(func(ctx context.Context, tx *store.Tx) error {
-		sum, err = Apply(ctx, tx, exemption.ForImport{Store: tx}, u)
+		sum, err = Apply(ctx, tx, exceptions.ForImport{Store: tx}, u)
 		return err
 	})
 	if r.branch == "" && sum.Outcome == redoubt.ScanApplied && u.Full && !u.Report.Failed {

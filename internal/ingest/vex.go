@@ -25,7 +25,7 @@ func vexFirst(reports []*redoubt.Report) []*redoubt.Report {
 // putVEX holds the documents of the upload for its project.
 func (a *application) putVEX(ctx context.Context) error {
 	told := redoubt.VEXUpload{Project: a.project, Scan: a.scan, Report: a.upload.Report, Proposed: !a.upload.Decides}
-	receipts, refused, err := a.exemptions.PutVEX(ctx, told)
+	receipts, refused, err := a.exceptions.PutVEX(ctx, told)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/conceal"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -32,9 +32,9 @@ type countingTx struct {
 	judged int
 }
 
-func (c *countingTx) ExemptionCases(ctx context.Context, lineages []int64) ([]redoubt.ExemptionCase, error) {
+func (c *countingTx) ExceptionCases(ctx context.Context, lineages []int64) ([]redoubt.ExceptionCase, error) {
 	c.judged += len(lineages)
-	return c.Tx.ExemptionCases(ctx, lineages)
+	return c.Tx.ExceptionCases(ctx, lineages)
 }
 
 func eachVEXWorld(t *testing.T, test func(w *vexWorld)) {
@@ -69,7 +69,7 @@ func (w *vexWorld) imports(project, ref string, files ...string) []Summary {
 		if err != nil {
 			return err
 		}
-		summaries, err = ApplyAll(ctx, tx, exemption.ForImport{Store: counted}, upload, reports)
+		summaries, err = ApplyAll(ctx, tx, exceptions.ForImport{Store: counted}, upload, reports)
 		w.judged = counted.judged
 		return err
 	})

@@ -11,7 +11,7 @@ import (
 // write stores the changes and sums them up.
 func (a *application) write(ctx context.Context, c Changes) error {
 	part := &portion{a.project.ID, a.sum, c}
-	return writeAll(ctx, a.s, a.exemptions, []*portion{part}, func() error {
+	return writeAll(ctx, a.s, a.exceptions, []*portion{part}, func() error {
 		return recordAccount(ctx, a.s, a.upload, a.scan.ID, a.sum.Refusals, part.Reported)
 	})
 }
@@ -38,8 +38,8 @@ func writeList[T any](w *writer, list []T, store func(context.Context, []T) erro
 
 // writeAll stores the changes of refs that share no lineage, and sums them up. Merged
 // lineages come first, so that what follows hangs on those that stay. record runs before
-// exemptions are judged; it may be nil.
-func writeAll(ctx context.Context, s Store, ex Exemptions, parts []*portion, record func() error) error {
+// exceptions are judged; it may be nil.
+func writeAll(ctx context.Context, s Store, ex Exceptions, parts []*portion, record func() error) error {
 	if err := number(ctx, s, parts); err != nil {
 		return err
 	}

@@ -183,7 +183,7 @@ func TestAWithdrawnCommentGoesNowhere(t *testing.T) {
 func TestACommentThatWasToldIsNotToldAgain(t *testing.T) {
 	for name, take := range map[string]func(w *world, c redoubt.FindingComment){
 		"withdrawn": func(w *world, c redoubt.FindingComment) { w.withdraws(c) },
-		"removed":   func(w *world, _ redoubt.FindingComment) { removeProject(w, redoubt.ExceptionRequest{}) },
+		"removed":   func(w *world, _ redoubt.FindingComment) { removeProject(w, redoubt.Exception{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(w *world) {

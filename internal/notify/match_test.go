@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/triage"
 )
 
 // TestWhichRulesAreTold is the table of events against rules.
@@ -20,7 +20,7 @@ func TestWhichRulesAreTold(t *testing.T) {
 	only := func(e redoubt.NotificationEvent) redoubt.NotificationEvents {
 		return redoubt.NotificationEvents(0).With(e)
 	}
-	wish := func(w *world, l []redoubt.Lineage) (r redoubt.ExceptionRequest) {
+	wish := func(w *world, l []redoubt.Lineage) (r redoubt.Exception) {
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			u, err := tx.CreateUser(ctx, redoubt.User{Name: "alice"}, redoubt.RoleViewer)
 			if err != nil {
@@ -30,7 +30,7 @@ func TestWhichRulesAreTold(t *testing.T) {
 			for i, one := range l {
 				findings[i] = redoubt.Finding{ProjectID: one.ProjectID, LineageID: one.ID}
 			}
-			r, err = triage.Ask(ctx, tx, redoubt.ExceptionRequest{Reason: "only tests", TriageReason: redoubt.AcceptableRisk, AskerID: u.ID}, findings)
+			r, err = exceptions.Request(ctx, tx, redoubt.Exception{Reason: "only tests", TriageReason: redoubt.AcceptableRisk, CreatorID: u.ID}, findings)
 			return err
 		})
 		return r
@@ -80,21 +80,21 @@ func TestWhichRulesAreTold(t *testing.T) {
 		{"approved", redoubt.NotificationRule{Events: only(redoubt.EventExceptionDecided)}, func(w *world) {
 			r := wish(w, w.found(high))
 			w.update(func(ctx context.Context, tx *store.Tx) error {
-				_, _, err := triage.Approve(ctx, tx, r.ID, time.Time{}, "")
+				_, _, err := exceptions.Approve(ctx, tx, r.ID, time.Time{}, "")
 				return err
 			})
 		}, []string{"The exception that alice asked for was approved, for 2 findings in acme/api"}},
 		{"refused", redoubt.NotificationRule{Events: only(redoubt.EventExceptionDecided)}, func(w *world) {
 			r := wish(w, w.found(high))
 			w.update(func(ctx context.Context, tx *store.Tx) error {
-				_, err := triage.Refuse(ctx, tx, r.ID, "no")
+				_, err := exceptions.Refuse(ctx, tx, r.ID, "no")
 				return err
 			})
 		}, []string{"The exception that alice asked for was refused, for 2 findings in acme/api"}},
 		{"withdrawn", redoubt.NotificationRule{Events: only(redoubt.EventExceptionDecided)}, func(w *world) {
 			r := wish(w, w.found(high))
 			w.update(func(ctx context.Context, tx *store.Tx) error {
-				_, err := triage.Withdraw(ctx, tx, r.ID, r.AskerID)
+				_, err := exceptions.Withdraw(ctx, tx, r.ID, r.CreatorID)
 				return err
 			})
 		}, nil},

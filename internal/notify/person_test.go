@@ -3,20 +3,18 @@ package notify_test
 import (
 	"context"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
-	"github.com/redoubt/redoubt/internal/triage"
 )
 
 // asks has a new user ask for an exception for two findings.
-func (w *world) asks(u redoubt.User) (made redoubt.User, r redoubt.ExceptionRequest) {
+func (w *world) asks(u redoubt.User) (made redoubt.User, r redoubt.Exception) {
 	w.Helper()
 	lineages := w.found(added{n: 2, severity: redoubt.SeverityHigh})
 	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -27,20 +25,20 @@ func (w *world) asks(u redoubt.User) (made redoubt.User, r redoubt.ExceptionRequ
 		for i, l := range lineages {
 			findings[i] = redoubt.Finding{ProjectID: l.ProjectID, LineageID: l.ID}
 		}
-		r, err = triage.Ask(ctx, tx, redoubt.ExceptionRequest{Reason: "only tests", TriageReason: redoubt.AcceptableRisk, AskerID: made.ID}, findings)
+		r, err = exceptions.Request(ctx, tx, redoubt.Exception{Reason: "only tests", TriageReason: redoubt.AcceptableRisk, CreatorID: made.ID}, findings)
 		return err
 	})
 	return made, r
 }
 
-func refuse(w *world, r redoubt.ExceptionRequest) {
+func refuse(w *world, r redoubt.Exception) {
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		_, err := triage.Refuse(ctx, tx, r.ID, "upgrade instead")
+		_, err := exceptions.Refuse(ctx, tx, r.ID, "upgrade instead")
 		return err
 	})
 }
 
-func removeProject(w *world, _ redoubt.ExceptionRequest) {
+func removeProject(w *world, _ redoubt.Exception) {
 	w.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, w.project.ID) })
 }
 
@@ -50,52 +48,48 @@ func TestWhoAskedIsTold(t *testing.T) {
 		p := w.post()
 		for i, c := range []struct {
 			name   string
-			decide func(w *world, r redoubt.ExceptionRequest)
+			decide func(w *world, r redoubt.Exception)
 			want   []string // of the one letter; none: there is none
 		}{
-			{"approved", func(w *world, r redoubt.ExceptionRequest) {
+			{"approved", func(w *world, r redoubt.Exception) {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
-					_, _, err := triage.Approve(ctx, tx, r.ID, time.Time{}, "fine")
+					_, _, err := exceptions.Approve(ctx, tx, r.ID, time.Time{}, "fine")
 					return err
 				})
-			}, []string{"The exception that you asked for was approved, for 2 findings in acme/api", "fine", "/exception-requests/", "/orgs/acme/account"}},
-			{"approved and undone", func(w *world, r redoubt.ExceptionRequest) {
-				var events []redoubt.TriageEvent
-				w.update(func(ctx context.Context, tx *store.Tx) (err error) {
-					if r, _, err = triage.Approve(ctx, tx, r.ID, time.Time{}, "fine"); err == nil {
-						events, err = tx.TriageEvents(ctx, 0, math.MaxInt64)
-					}
+			}, []string{"The exception that you asked for was approved, for 2 findings in acme/api", "fine", "/exceptions/", "/orgs/acme/account"}},
+			{"approved and undone", func(w *world, r redoubt.Exception) {
+				w.update(func(ctx context.Context, tx *store.Tx) error {
+					_, _, err := exceptions.Approve(ctx, tx, r.ID, time.Time{}, "fine")
 					return err
 				})
 				w.settle()
 				p.take()
-				events = slices.DeleteFunc(events, func(e redoubt.TriageEvent) bool { return !e.At.Equal(r.DecidedAt) })
 				w.update(func(ctx context.Context, tx *store.Tx) error {
-					_, err := triage.UndoApproved(ctx, tx, events)
+					_, _, err := exceptions.Undo(ctx, tx, r.ID)
 					return err
 				})
 				w.settle()
 				w.update(func(ctx context.Context, tx *store.Tx) error { // or the last one would end it
-					_, err := triage.Withdraw(ctx, tx, r.ID, r.AskerID)
+					_, err := exceptions.Withdraw(ctx, tx, r.ID, r.CreatorID)
 					return err
 				})
 			}, []string{"was approved by mistake and waits again, for 2 findings in acme/api"}},
 			{"refused", refuse, []string{"was refused, for 2 findings in acme/api", "upgrade instead"}},
-			{"withdrawn", func(w *world, r redoubt.ExceptionRequest) {
+			{"withdrawn", func(w *world, r redoubt.Exception) {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
-					_, err := triage.Withdraw(ctx, tx, r.ID, r.AskerID)
+					_, err := exceptions.Withdraw(ctx, tx, r.ID, r.CreatorID)
 					return err
 				})
 			}, nil},
-			{"rolled back", func(w *world, r redoubt.ExceptionRequest) {
+			{"rolled back", func(w *world, r redoubt.Exception) {
 				_ = w.s.Update(w.Context(), w.d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-					if _, err := triage.Refuse(ctx, tx, r.ID, "no"); err != nil {
+					if _, err := exceptions.Refuse(ctx, tx, r.ID, "no"); err != nil {
 						return err
 					}
 					return redoubt.ErrConflict
 				})
 				w.update(func(ctx context.Context, tx *store.Tx) error { // or the last one would end it
-					_, err := triage.Withdraw(ctx, tx, r.ID, r.AskerID)
+					_, err := exceptions.Withdraw(ctx, tx, r.ID, r.CreatorID)
 					return err
 				})
 			}, nil},
@@ -185,7 +179,7 @@ func TestWhoDecidesTheirOwnIsNotTold(t *testing.T) {
 	p := w.post()
 	u, r := w.asks(redoubt.User{Name: "ann@example.com"})
 	if err := w.s.Update(t.Context(), w.d.ID, u.Actor(), func(ctx context.Context, tx *store.Tx) error {
-		_, err := triage.Refuse(ctx, tx, r.ID, "I was wrong")
+		_, err := exceptions.Refuse(ctx, tx, r.ID, "I was wrong")
 		return err
 	}); err != nil {
 		t.Fatal(err)

@@ -195,9 +195,9 @@ func (p picture) message(h redoubt.Happening, r redoubt.NotificationRule, at tim
 	case h.Event == redoubt.EventBuildBlocked:
 		m.Path = fmt.Sprintf("/scans/%d/blocking", h.ScanID)
 	case h.RequestID != 0 && p.count > 0 && len(p.findings) == 0:
-		m.Path = "/exception-requests?show=all"
+		m.Path = "/exceptions?show=all"
 	case h.RequestID != 0:
-		m.Path = fmt.Sprintf("/exception-requests/%d", h.RequestID)
+		m.Path = fmt.Sprintf("/exceptions/%d", h.RequestID)
 	case h.RunID != 0:
 		m.Path = fmt.Sprintf("/runs/%d", h.RunID)
 	case h.Event == redoubt.EventScanMissing:

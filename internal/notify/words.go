@@ -78,9 +78,12 @@ func (p picture) personalTitle(h redoubt.Happening) string {
 }
 
 // became is what was decided about a request; one that waits again had been approved.
-func became(s redoubt.ExceptionRequestState) string {
-	if s == redoubt.RequestOpen {
+func became(s redoubt.ExceptionState) string {
+	switch s {
+	case redoubt.ExceptionRequested:
 		return "approved by mistake and waits again"
+	case redoubt.ExceptionActive:
+		return "approved"
 	}
 	return s.String()
 }

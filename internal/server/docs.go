@@ -118,25 +118,23 @@ var described = map[string]routeDoc{
 		"It holds from the next build on. A token that is bound to projects may not."},
 	"deletePolicyCondition": {"Delete a condition of a policy", "Removes a condition from a policy. A token that is bound to projects may not."},
 
-	"listExceptions": {"List exceptions", "What is accepted, where, why and until when, by id, in pages. Pass `cursor` to get the next page; it is absent on the last one. Those that are over are listed until somebody deletes them. A token that is bound to projects sees those of its projects alone."},
+	"listExceptions": {"List exceptions", "Exceptions that are requested, active or past, the newest first, in pages. Pass `cursor` to get the next page; it is absent on the last one. The last 10,000 past ones are kept. A token that is bound to projects sees those of its projects alone."},
 	"createException": {"Create an exception", "Ignores what a rule or a vulnerability finds, now and later, until a day, by a triage that people's beats. " +
 		"Either `until` or `forever` is needed. `projects` and `paths` are at most 100 globs each, of 1 to 512 characters without control characters; " +
 		"a path glob has no `!` or `#` and no `./` in front, no `//`, no backslash and no space around it. `target` has no spaces. `dry_run` tells which findings would change, and its `selection`, sent with the request, has just that done or nothing."},
 	"getException":    {"Get an exception", "An exception by its id; with `ending` also what would change without it."},
-	"deleteException": {"Delete an exception", "Ends an exception now and reopens what it ignored, but for what people or other exceptions decide. With the `selection` that `getException` told with `ending`, just that is done or nothing."},
+	"deleteException": {"Delete an exception", "Ends an active exception now and reopens what it ignored, but for what people or other exceptions decide. With the `selection` that `getException` told with `ending`, just that is done or nothing. One that is not active is a 404."},
 
-	"listExceptionRequests": {"List requests for exceptions", "What people asked to have ignored, and what became of it, the newest first, in pages. Pass `cursor` to get the next page; it is absent on the last one. A token that is bound to projects sees those about its projects."},
-	"askException": {"Ask for an exception", "Has an exception for findings of one project wait to be decided by somebody who may triage. Viewers may ask. A finding that an open request is about already is a conflict, and so is one request too many: 50 wait of one person, 500 in all. " +
+	"requestException": {"Ask for an exception", "Asks for an exception for findings of one project. It changes nothing until somebody who may triage approves it. Viewers may ask. A finding with a request already is a conflict, and so is one request too many: 50 wait of one person, 500 in all. " +
 		"It ends by itself when none of its findings is open any more."},
 	"listFindingComments": {"List the comments on a finding", "What people wrote about a finding, on all its refs, the oldest first, in pages. Pass `cursor` to get the next page; it is absent on the last one. Those that were withdrawn are listed without their text."},
 	"addFindingComment": {"Comment on a finding", "Writes a comment, as plain text, on a finding and so on all its refs. Viewers may. It decides nothing. Users of the deployment whom it names, as @ben, at most 20, are told; any other name is text. " +
 		"A finding has 500 comments, and a person writes 300 in 24 hours: one more is a conflict."},
 	"withdrawFindingComment": {"Withdraw a comment on a finding", "Forgets the text of a comment and whom it mentions; that there was one stays. The maker of the token withdraws their own, an administrator any. One that was withdrawn already is a conflict."},
 
-	"getExceptionRequest": {"Get a request for an exception", "A request by its id."},
-	"approveException":    {"Approve a request for an exception", "Ignores what of the request is open, on all refs, until a day, as a decision of who approves. One that was decided already is a conflict."},
-	"refuseException":     {"Refuse a request for an exception", "Ends a request with why. One that was decided already is a conflict."},
-	"withdrawException":   {"Withdraw a request for an exception", "Ends a request that the maker of the token asked. Nobody else may."},
+	"approveException":  {"Approve a requested exception", "Makes a requested exception active: its findings are ignored on all refs, until a day. It beats what people decided before it, and what they decide later beats it. One that was decided already is a conflict."},
+	"refuseException":   {"Refuse a requested exception", "Ends a request with the reason. One that was decided already is a conflict."},
+	"withdrawException": {"Withdraw a requested exception", "Ends a request of the maker of the token. Other people's requests are refused."},
 
 	"listVEXDocuments": {"List VEX documents", "VEX documents that count, and those that are proposed, by id, in pages. Pass `cursor` to get the next page; it is absent on the last one. " +
 		"A token that is bound to projects sees those that are for its projects alone."},
@@ -195,7 +193,6 @@ var pathWords = map[string]struct{ text, example string }{
 	"conditionId":    {"Id of the condition within its policy.", "1"},
 	"exceptionId":    {"Id of the exception.", "7"},
 
-	"exceptionRequestId": {"Id of the request for an exception.", "12"},
 	"commentId":          {"Id of the comment.", "12"},
 
 	"ticketId":     {"Id of the ticket here.", "7"},

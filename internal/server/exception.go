@@ -11,15 +11,55 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-func (c *call) exceptionOf(e redoubt.Exception, ignores int) api.Exception {
-	return api.Exception{
-		ID: e.ID, Target: e.Target, Paths: orEmpty(e.Paths), Projects: orEmpty(e.Projects), Reason: e.Reason, TriageReason: e.TriageReason.String(),
-		Until: timeOrNull(e.Until), Active: e.Active(c.server.Clock()), Ignores: int64(ignores), CreatedAt: api.Time{Time: e.CreatedAt}, CreatedBy: e.CreatedBy,
+// exceptionsOf are exceptions with what they ignore, and the findings that they name.
+func (c *call) exceptionsOf(ctx context.Context, list []redoubt.Exception) ([]api.Exception, error) {
+	ids, projects := make([]int64, len(list)), make([]int64, 0, len(list))
+	for i, e := range list {
+		if ids[i] = e.ID; e.OfFindings() {
+			projects = append(projects, e.ProjectID)
+		}
 	}
+	ignored, err := c.tx.CountByException(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := c.tx.FindingsOfExceptions(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	names, err := c.tx.ProjectNames(ctx, projects)
+	out := make([]api.Exception, len(list))
+	for i, e := range list {
+		out[i] = api.Exception{
+			ID: e.ID, State: e.StateAt(c.server.Clock()).String(), Target: e.Target, Paths: orEmpty(e.Paths), Projects: orEmpty(e.Projects), Reason: e.Reason,
+			ProjectID: api.Int(e.ProjectID), Project: names[e.ProjectID], TriageReason: e.TriageReason.String(), Until: timeOrNull(e.Until), Ignores: int64(ignored[e.ID]),
+			CreatedAt: api.Time{Time: e.CreatedAt}, CreatedBy: e.CreatedBy.String(), DecidedAt: timeOrNull(e.DecidedAt), DecidedBy: e.DecidedBy.String(), Answer: e.Answer,
+		}
+		for _, lineage := range e.Lineages {
+			if id := shown[lineage]; id != 0 {
+				out[i].IssueIDs = append(out[i].IssueIDs, id)
+			}
+		}
+	}
+	return out, err
+}
+
+func (c *call) exceptionOf(ctx context.Context, e redoubt.Exception) (api.Exception, error) {
+	list, err := c.exceptionsOf(ctx, []redoubt.Exception{e})
+	if err != nil {
+		return api.Exception{}, err
+	}
+	return list[0], nil
+}
+
+// changed answers an exception and how many findings changed with it.
+func (c *call) changed(ctx context.Context, e redoubt.Exception, changed exceptions.Effect) (*api.ExceptionChangeResponse, error) {
+	told, err := c.exceptionOf(ctx, e)
+	return &api.ExceptionChangeResponse{Exception: told, Changed: int64(len(changed))}, err
 }
 
 // defaultExceptions is how many exceptions an answer holds when 0 are asked for.
@@ -33,41 +73,50 @@ type exceptionsInput struct {
 
 // Resolve finds the position in the list.
 func (in *exceptionsInput) Resolve(ctx huma.Context) []error {
-	return in.find(ctx, "exceptions", callOf(ctx.Context()).caller.Globs(), in.Cursor)
+	caller := callOf(ctx.Context()).caller
+	filter := struct {
+		Globs redoubt.ProjectGlobs
+		State string
+		User  int64
+	}{caller.Globs(), in.State, 0}
+	if in.Mine {
+		filter.User = caller.Token.UserID
+	}
+	return in.find(ctx, "exceptions", filter, in.Cursor)
 }
 
 func (c *call) listExceptions(ctx context.Context, in *exceptionsInput) (*api.ListExceptionsResponse, error) {
-	list, more, err := c.tx.ExceptionPage(ctx, store.ExceptionQuery{Globs: c.caller.Globs(), After: in.after, Limit: cmp.Or(int(in.Limit), defaultExceptions)})
+	q := store.ExceptionQuery{Globs: c.caller.Globs(), Before: in.after, Limit: cmp.Or(int(in.Limit), defaultExceptions)}
+	q.State, _ = redoubt.ParseExceptionState(in.State)
+	out := &api.ListExceptionsResponse{Exceptions: []api.Exception{}}
+	if in.Mine {
+		if q.CreatorID = c.caller.Token.UserID; q.CreatorID == 0 {
+			return out, nil
+		}
+	}
+	list, more, err := c.tx.ExceptionPage(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]int64, len(list))
-	for i := range list {
-		ids[i] = list[i].ID
-	}
-	ignored, err := c.tx.CountByException(ctx, ids...)
-	if err != nil {
-		return nil, err
-	}
-	out := &api.ListExceptionsResponse{Exceptions: make([]api.Exception, len(list))}
-	for i, e := range list {
-		out.Exceptions[i] = c.exceptionOf(e, ignored[e.ID])
-	}
-	if more {
-		out.Cursor, err = c.server.cursors().encode(in.list, ids[len(ids)-1])
+	if out.Exceptions, err = c.exceptionsOf(ctx, list); err == nil && more {
+		out.Cursor, err = c.server.cursors().encode(in.list, list[len(list)-1].ID)
 	}
 	return out, err
 }
 
 // exception finds the one that the path names; one that is not of the token's
-// projects alone does not exist for it.
+// projects alone, or names findings of another project, does not exist for it.
 func (c *call) exception(ctx context.Context) (e redoubt.Exception, err error) {
 	id, err := c.id("exceptionId")
 	if err != nil {
 		return e, err
 	}
 	e, err = c.tx.Exception(ctx, id)
-	if err == nil && !e.Within(c.caller.Globs()) {
+	switch {
+	case err != nil:
+	case e.OfFindings():
+		_, err = c.seen(c.tx.Project(ctx, e.ProjectID))
+	case !e.Within(c.caller.Globs()):
 		err = redoubt.ErrNotFound
 	}
 	return e, err
@@ -78,12 +127,11 @@ func (c *call) getException(ctx context.Context, in *api.ExceptionQuery) (*api.E
 	if err != nil {
 		return nil, err
 	}
-	ignored, err := c.tx.CountByException(ctx, e.ID)
-	out := &api.ExceptionResponse{Exception: c.exceptionOf(e, ignored[e.ID])}
-	if err != nil || !in.Ending {
+	out := &api.ExceptionResponse{}
+	if out.Exception, err = c.exceptionOf(ctx, e); err != nil || !in.Ending {
 		return out, err
 	}
-	effect, err := exemption.PreviewRemoving(ctx, c.tx, e)
+	effect, err := exceptions.PreviewRemoving(ctx, c.tx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +145,7 @@ const firstTold = 10
 
 // firstChanged names the first findings of what changes, each by its first
 // occurrence.
-func (c *call) firstChanged(ctx context.Context, effect exemption.Effect) ([]int64, error) {
+func (c *call) firstChanged(ctx context.Context, effect exceptions.Effect) ([]int64, error) {
 	view, err := c.findings(ctx)
 	if err != nil {
 		return nil, err
@@ -170,15 +218,14 @@ func (c *call) addException(ctx context.Context, in *exceptionInput) (*api.Excep
 	if !in.exception.Within(c.caller.Globs()) {
 		return nil, redoubt.ErrNotFound
 	}
-	e, changed, err := exemption.AddException(ctx, c.tx, in.exception)
+	e, changed, err := exceptions.Add(ctx, c.tx, in.exception)
 	if err != nil {
 		return nil, err
 	}
 	if err := asTold(in.Body.Selection, changed); err != nil {
 		return nil, err
 	}
-	ignored, err := c.tx.CountByException(ctx, e.ID)
-	out := &api.ExceptionChangeResponse{Exception: c.exceptionOf(e, ignored[e.ID]), Changed: int64(len(changed))}
+	out, err := c.changed(ctx, e, changed)
 	if err == nil && in.Body.DryRun {
 		out.Selection = changed.Selection()
 		out.FirstFindings, err = c.firstChanged(ctx, changed)
@@ -188,7 +235,7 @@ func (c *call) addException(ctx context.Context, in *exceptionInput) (*api.Excep
 
 // asTold refuses what changes other findings than somebody was told, or what was
 // decided about otherwise. The transaction is lost with it.
-func asTold(selection string, changed exemption.Effect) error {
+func asTold(selection string, changed exceptions.Effect) error {
 	if selection == "" || selection == changed.Selection() {
 		return nil
 	}
@@ -200,9 +247,76 @@ func (c *call) deleteException(ctx context.Context, in *api.DeleteExceptionQuery
 	if err != nil {
 		return nil, err
 	}
-	e, changed, err := exemption.RemoveException(ctx, c.tx, e.ID)
+	e, changed, err := exceptions.Remove(ctx, c.tx, e.ID)
 	if err == nil {
 		err = asTold(in.Selection, changed)
 	}
-	return &api.ExceptionChangeResponse{Exception: c.exceptionOf(e, 0), Changed: int64(len(changed))}, err
+	if err != nil {
+		return nil, err
+	}
+	return c.changed(ctx, e, changed)
+}
+
+func (c *call) requestException(ctx context.Context, in *request[api.RequestExceptionRequest]) (*api.ExceptionChangeResponse, error) {
+	b := &in.Body
+	e := redoubt.Exception{Reason: b.Reason, CreatorID: c.caller.Token.UserID}
+	e.TriageReason, _ = redoubt.ParseTriageReason(cmp.Or(b.TriageReason, redoubt.AcceptableRisk.String()))
+	var err error
+	if e.Until, err = redoubt.ExceptionEnd(b.Until); err != nil {
+		return nil, inBody(err)
+	}
+	findings, err := c.allFindings(ctx, b.IssueIDs)
+	if err != nil {
+		return nil, err
+	}
+	if e, err = exceptions.Request(ctx, c.tx, e, findings); err != nil {
+		return nil, inBody(err)
+	}
+	return c.changed(ctx, e, nil)
+}
+
+func (c *call) approveException(ctx context.Context, in *request[api.ApproveExceptionRequest]) (*api.ExceptionChangeResponse, error) {
+	e, err := c.exception(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &in.Body
+	until, err := redoubt.ExceptionEnd(b.Until)
+	switch {
+	case err != nil:
+		return nil, inBody(err)
+	case b.Forever && b.Until != "":
+		return nil, redoubt.Invalid("body.until", "say until when, or forever, and not both")
+	case !b.Forever && b.Until == "":
+		if until = e.Until; until.IsZero() {
+			return nil, redoubt.Invalid("body.until", "say until when, or forever: the request wishes no end")
+		}
+	}
+	e, changed, err := exceptions.Approve(ctx, c.tx, e.ID, until, b.Answer)
+	if err != nil {
+		return nil, inBody(err)
+	}
+	return c.changed(ctx, e, changed)
+}
+
+func (c *call) refuseException(ctx context.Context, in *request[api.RefuseExceptionRequest]) (*api.ExceptionChangeResponse, error) {
+	e, err := c.exception(ctx)
+	if err == nil {
+		e, err = exceptions.Refuse(ctx, c.tx, e.ID, in.Body.Answer)
+	}
+	if err != nil {
+		return nil, inBody(err)
+	}
+	return c.changed(ctx, e, nil)
+}
+
+func (c *call) withdrawException(ctx context.Context, _ *none) (*api.ExceptionChangeResponse, error) {
+	e, err := c.exception(ctx)
+	if err == nil {
+		e, err = exceptions.Withdraw(ctx, c.tx, e.ID, c.caller.Token.UserID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.changed(ctx, e, nil)
 }

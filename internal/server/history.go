@@ -36,7 +36,7 @@ func (c *call) getFindingHistory(ctx context.Context, _ *none) (*api.FindingHist
 	for _, e := range decided {
 		out.Events = append(out.Events, decidedEvent(e))
 	}
-	asked, err := c.tx.ExceptionRequestsOf(ctx, found.LineageID)
+	asked, err := c.tx.ExceptionsOf(ctx, found.LineageID)
 	if err != nil {
 		return nil, err
 	}
@@ -121,17 +121,21 @@ func decidedEvent(e redoubt.TriageEvent) api.FindingEvent {
 	}
 }
 
-// askedEvents tell that an exception was asked for, and what became of that.
-func askedEvents(r redoubt.ExceptionRequest) []api.FindingEvent {
+// askedEvents are the request for an exception, and the decision about it.
+func askedEvents(e redoubt.Exception) []api.FindingEvent {
 	events := []api.FindingEvent{{
-		At: api.Time{Time: r.AskedAt}, Kind: "exception_asked", By: &api.Person{Kind: r.AskedBy.Kind, Name: r.AskedBy.Label()}, Note: r.Reason,
+		At: api.Time{Time: e.CreatedAt}, Kind: "exception_asked", By: &api.Person{Kind: e.CreatedBy.Kind, Name: e.CreatedBy.Label()}, Note: e.Reason,
 	}}
-	if r.State != redoubt.RequestOpen {
-		events = append(events, api.FindingEvent{
-			At: api.Time{Time: r.DecidedAt}, Kind: "exception_" + r.State.String(), By: &api.Person{Kind: r.DecidedBy.Kind, Name: r.DecidedBy.Label()}, Note: r.Answer,
-		})
+	if e.State == redoubt.ExceptionRequested {
+		return events
 	}
-	return events
+	kind := "exception_" + e.State.String()
+	if e.State == redoubt.ExceptionActive {
+		kind = "exception_approved"
+	}
+	return append(events, api.FindingEvent{
+		At: api.Time{Time: e.DecidedAt}, Kind: kind, By: &api.Person{Kind: e.DecidedBy.Kind, Name: e.DecidedBy.Label()}, Note: e.Answer,
+	})
 }
 
 // commentEvents tell that somebody commented, and that somebody withdrew it.

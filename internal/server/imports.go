@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/edge"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 )
@@ -92,7 +92,7 @@ func (c *call) takeImport(ctx context.Context, upload ingest.Upload, files *impo
 		if err != nil {
 			return nil, err
 		}
-		summaries, err := ingest.ApplyAll(ctx, c.tx, exemption.ForImport{Store: c.tx}, upload, reports)
+		summaries, err := ingest.ApplyAll(ctx, c.tx, exceptions.ForImport{Store: c.tx}, upload, reports)
 		if err != nil {
 			return nil, err
 		}

@@ -152,19 +152,16 @@ func commentRoutes() []Route {
 
 // decisionRoutes are the rows about what is decided for many findings at once.
 func decisionRoutes() []Route {
-	const requests, asked = bySlug + "/exception-requests", bySlug + "/exception-requests/{exceptionRequestId}"
+	const one = bySlug + "/exceptions/{exceptionId}"
 	return []Route{
 		{edge.Row(get, bySlug+"/exceptions", WebAPI, viewer, reads, filtered), "listExceptions", "policies", beyond(view((*call).listExceptions))},
 		{edge.Row(post, bySlug+"/exceptions", WebAPI, triager, writes, byProject), "createException", "policies", beyond(keyed(plain((*call).createException)))},
-		{edge.Row(get, bySlug+"/exceptions/{exceptionId}", WebAPI, viewer, reads, byProject), "getException", "policies", beyond(view((*call).getException))},
-		{edge.Row(del, bySlug+"/exceptions/{exceptionId}", WebAPI, triager, writes, byProject), "deleteException", "policies", beyond(update((*call).deleteException))},
-
-		{edge.Row(get, requests, WebAPI, viewer, reads, filtered), "listExceptionRequests", "policies", beyond(view((*call).listExceptionRequests))},
-		{edge.Row(post, requests, WebAPI, viewer, writes, byProject).Asking(), "askException", "policies", beyond(update((*call).askException))},
-		{edge.Row(get, asked, WebAPI, viewer, reads, byProject), "getExceptionRequest", "policies", beyond(view((*call).getExceptionRequest))},
-		{edge.Row(post, asked+"/approve", WebAPI, triager, writes, byProject), "approveException", "policies", beyond(update((*call).approveException))},
-		{edge.Row(post, asked+"/refuse", WebAPI, triager, writes, byProject), "refuseException", "policies", beyond(update((*call).refuseException))},
-		{edge.Row(post, asked+"/withdraw", WebAPI, viewer, writes, byProject).Asking(), "withdrawException", "policies", beyond(update((*call).withdrawException))},
+		{edge.Row(get, one, WebAPI, viewer, reads, byProject), "getException", "policies", beyond(view((*call).getException))},
+		{edge.Row(del, one, WebAPI, triager, writes, byProject), "deleteException", "policies", beyond(update((*call).deleteException))},
+		{edge.Row(post, bySlug+"/exceptions/requests", WebAPI, viewer, writes, byProject).Asking(), "requestException", "policies", beyond(update((*call).requestException))},
+		{edge.Row(post, one+"/approve", WebAPI, triager, writes, byProject), "approveException", "policies", beyond(update((*call).approveException))},
+		{edge.Row(post, one+"/refuse", WebAPI, triager, writes, byProject), "refuseException", "policies", beyond(update((*call).refuseException))},
+		{edge.Row(post, one+"/withdraw", WebAPI, viewer, writes, byProject).Asking(), "withdrawException", "policies", beyond(update((*call).withdrawException))},
 
 		{edge.Row(post, bySlug+"/tickets", WebAPI, triager, writes, filtered), "createTickets", "findings", keyed(plain((*call).createTickets))},
 		{edge.Row(post, byID+"/tickets/link", WebAPI, triager, writes, byProject), "linkTicket", "findings", update((*call).linkTicket)},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -37,7 +37,7 @@ type reviewedVEX struct {
 	document api.VEXDocument
 	shown    []redoubt.VEXStatement
 	more     bool
-	review   exemption.Review
+	review   exceptions.Review
 }
 
 func (c *call) reviewed(ctx context.Context, h redoubt.VEXHolding, from, limit int) (v reviewedVEX, err error) {
@@ -51,13 +51,13 @@ func (c *call) reviewed(ctx context.Context, h redoubt.VEXHolding, from, limit i
 	}
 	v.document = vexDocumentOf(h)
 	if h.Proposed {
-		v.review, err = exemption.ReviewVEX(ctx, c.tx, d, v.shown)
+		v.review, err = exceptions.ReviewVEX(ctx, c.tx, d, v.shown)
 		tellReview(&v.document, v.review)
 	}
 	return v, err
 }
 
-func tellReview(d *api.VEXDocument, r exemption.Review) {
+func tellReview(d *api.VEXDocument, r exceptions.Review) {
 	d.Changes, d.Ends = new(int64(r.Changes)), new(int64(r.Withdraws))
 }
 
@@ -81,7 +81,7 @@ func (c *call) listVEXDocuments(ctx context.Context, in *vexDocumentsInput) (*ap
 	if err != nil {
 		return nil, err
 	}
-	reviews, err := exemption.ReviewProposals(ctx, c.tx, list)
+	reviews, err := exceptions.ReviewProposals(ctx, c.tx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (c *call) getVEXDocument(ctx context.Context, in *vexStatementsInput) (*api
 	return out, err
 }
 
-func vexStatementOf(s *redoubt.VEXStatement, proposed bool, r exemption.Review) api.VEXStatement {
+func vexStatementOf(s *redoubt.VEXStatement, proposed bool, r exceptions.Review) api.VEXStatement {
 	id, made := s.ID(), s.Triage()
 	out := api.VEXStatement{
 		ID: id, Vulnerabilities: orEmpty(s.Names), About: s.About(), Status: s.Status.String(), Justification: s.Justification, Detail: s.Detail,
@@ -155,7 +155,7 @@ func (c *call) acceptVEXDocument(ctx context.Context, in *request[api.DecideVEXR
 	if err != nil {
 		return nil, err
 	}
-	receipt, err := exemption.AcceptVEX(ctx, c.tx, h.ID, in.Body.Statements...)
+	receipt, err := exceptions.AcceptVEX(ctx, c.tx, h.ID, in.Body.Statements...)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (c *call) refuseVEXDocument(ctx context.Context, in *request[api.DecideVEXR
 	if err != nil {
 		return nil, err
 	}
-	n, err := exemption.RefuseVEX(ctx, c.tx, h.ID, in.Body.Statements...)
+	n, err := exceptions.RefuseVEX(ctx, c.tx, h.ID, in.Body.Statements...)
 	if err != nil {
 		return nil, err
 	}
@@ -188,6 +188,6 @@ func (c *call) deleteVEXDocument(ctx context.Context, _ *none) (*api.VEXDecision
 	if err != nil {
 		return nil, err
 	}
-	_, changed, err := exemption.RemoveVEX(ctx, c.tx, h.ID)
+	_, changed, err := exceptions.RemoveVEX(ctx, c.tx, h.ID)
 	return &api.VEXDecisionResponse{Changed: int64(changed)}, err
 }

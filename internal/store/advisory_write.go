@@ -98,7 +98,7 @@ func (s *Store) leastExempted(ctx context.Context) int64 {
 			break
 		}
 		err = s.View(ctx, d.ID, func(ctx context.Context, tx *Tx) error {
-			mark, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MAX(advisories), 0) FROM exemption_mark WHERE deployment_id = $1`)
+			mark, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MAX(advisories), 0) FROM exception_mark WHERE deployment_id = $1`)
 			least = min(least, mark)
 			return err
 		})

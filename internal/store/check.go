@@ -123,9 +123,9 @@ var relations = []relation{
 	{"webhook_delivery", "connection_id", "connection", "id"},
 	{"notification", "rule_id", "notification_rule", "id"},
 	{"saved_view_default", "view_id", "saved_view", "id"},
-	{"exception_request", "project_id", "project", "id"},
-	{"exception_request_finding", "request_id", "exception_request", "id"},
-	{"exception_request_finding", "lineage_id", "lineage", "id"},
+	{"exception", "project_id", "project", "id"},
+	{"exception_finding", "exception_id", "exception", "id"},
+	{"exception_finding", "lineage_id", "lineage", "id"},
 	{"finding_comment", "lineage_id", "lineage", "id"},
 	{"finding_comment_mention", "comment_id", "finding_comment", "id"},
 }

@@ -30,7 +30,7 @@ func (tx *Tx) checkDecisions(ctx context.Context) (faults []string, err error) {
 		},
 		{
 			"deployment %d has not as many open requests for exceptions as it says", `SELECT d.id FROM deployment d WHERE d.id = $1 AND d.open_requests <> (
-			SELECT COUNT(*) FROM exception_request r WHERE r.deployment_id = d.id AND r.state = $2)`, []any{int64(redoubt.RequestOpen)},
+			SELECT COUNT(*) FROM exception r WHERE r.deployment_id = d.id AND r.state = $2)`, []any{int64(redoubt.ExceptionRequested)},
 		},
 	}
 	accounts, err := tx.hasAllAccounts(ctx)

@@ -222,10 +222,10 @@ func (tx *Tx) OpenRules(ctx context.Context, open bool) error {
 // tenantTables hold a tenant's rows, those that point at others first. The
 // audit trail is not among them: it outlives what it tells of.
 var tenantTables = []string{
-	"finding_comment_mention", "finding_comment", "exception_request_finding", "exception_request", "notification", "notification_rule", "saved_view_default", "saved_view",
+	"finding_comment_mention", "finding_comment", "exception_finding", "notification", "notification_rule", "saved_view_default", "saved_view",
 	"index_checkpoint", "user_role", "user_invitation", "managed_run_log", "managed_run", "managed_plan", "runner",
 	"failed_attempt", "login_request", "oauth_grant", "job_due", "job", "kept_answer", "agent_scan", "scan_account", "rule_version", "dependency", "package_version", "package", "inventory_graph", "inventory_content", "inventory",
-	"advisory_match", "exemption_mark", "triage_event", "change", "finding_event", "finding_subject", "finding_snippet", "finding_body", "finding",
+	"advisory_match", "exception_mark", "triage_event", "change", "finding_event", "finding_subject", "finding_snippet", "finding_body", "finding",
 	"lineage_identity", "lineage", "exception", "vex_refusal", "vex_name", "vex_statement", "vex_document", "policy_rule", "policy", "secret_rule", "rule", "scan", "project_tag", "project_alias", "ticket_finding", "ticket", "ticket_setting", "webhook_delivery", "change_reply", "change_comment", "change_request", "repository", "connection", "project", "token",
 }
 

@@ -3,26 +3,34 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/redoubt/redoubt"
 )
 
-const exceptionColumns = `id, target, paths_json, projects_json, reason, triage_reason, until_at, created_at, created_by`
+const exceptionColumns = `id, state, target, paths_json, projects_json, project_id, reason, triage_reason, until_at, wished_at, created_at, created_by_json, creator_id,
+	decided_at, decided_by_json, answer`
+
+const selectExceptions = `SELECT ` + exceptionColumns + ` FROM exception r WHERE r.deployment_id = $1`
 
 func scanException(r row) (e redoubt.Exception, err error) {
-	return e, r.Scan(&e.ID, &e.Target, decoded(&e.Paths), decoded(&e.Projects), &e.Reason, &e.TriageReason, instant(&e.Until), instant(&e.CreatedAt), &e.CreatedBy)
+	return e, r.Scan(&e.ID, &e.State, &e.Target, decoded(&e.Paths), decoded(&e.Projects), &e.ProjectID, &e.Reason, &e.TriageReason, instant(&e.Until), instant(&e.Wish),
+		instant(&e.CreatedAt), decoded(&e.CreatedBy), &e.CreatorID, instant(&e.DecidedAt), decoded(&e.DecidedBy), &e.Answer)
 }
 
-// exceptionImage is what the audit trail tells of an exception.
+// exceptionImage is an exception in the audit trail.
 type exceptionImage struct {
-	Target       string   `json:"target"`
+	State        string   `json:"state"`
+	Target       string   `json:"target,omitempty"`
 	Paths        []string `json:"paths,omitempty"`
 	Projects     []string `json:"projects,omitempty"`
+	Lineages     []int64  `json:"lineages,omitempty"`
 	Reason       string   `json:"reason"`
 	TriageReason string   `json:"triage_reason"`
 	Until        string   `json:"until"` // "forever" where it has no end
+	Answer       string   `json:"answer,omitempty"`
 }
 
 func imageOfException(e redoubt.Exception) exceptionImage {
@@ -30,63 +38,258 @@ func imageOfException(e redoubt.Exception) exceptionImage {
 	if !e.Until.IsZero() {
 		until = e.Until.UTC().Format(time.RFC3339)
 	}
-	return exceptionImage{e.Target, e.Paths, e.Projects, e.Reason, e.TriageReason.String(), until}
+	return exceptionImage{e.State.String(), e.Target, e.Paths, e.Projects, e.Lineages, e.Reason, e.TriageReason.String(), until, e.Answer}
 }
 
-// Exceptions lists the deployment's exceptions by id, expired ones too.
+// Exceptions lists the deployment's active exceptions by id, without the findings that they name.
+// Those that expired are in the list until their end is noted.
 func (tx *Tx) Exceptions(ctx context.Context) ([]redoubt.Exception, error) {
-	return many(ctx, tx, scanException, `SELECT `+exceptionColumns+` FROM exception WHERE deployment_id = $1 ORDER BY id`)
+	return many(ctx, tx, scanException, selectExceptions+` AND r.state = $2 ORDER BY id`, int64(redoubt.ExceptionActive))
 }
 
-// ExceptionQuery selects exceptions, expired ones too.
+// ExceptionQuery selects exceptions.
 type ExceptionQuery struct {
-	Globs redoubt.ProjectGlobs // only those of no project beside those that these allow
-	After int64                // an id; 0 is the start
-	Skip  int                  // so many of them first
-	Limit int                  // of what is answered
+	Globs     redoubt.ProjectGlobs   // only those of no project beside those that these allow
+	State     redoubt.ExceptionState // 0: any. One that expired has ended
+	CreatorID int64                  // only those that this user asked for; 0: all
+	Before    int64                  // only those with lower ids; 0: all
+	Skip      int                    // so many of them first
+	Limit     int
 }
 
-// ExceptionPage lists exceptions by id, and says whether there are more.
+// ExceptionPage lists exceptions, the newest first, and says whether there are older ones.
 func (tx *Tx) ExceptionPage(ctx context.Context, q ExceptionQuery) (list []redoubt.Exception, more bool, err error) {
-	seen := func(e redoubt.Exception) bool { return e.Within(q.Globs) }
-	return upTo(ctx, tx, q.Limit, seen, scanException, `SELECT `+exceptionColumns+` FROM exception WHERE deployment_id = $1 AND id > $2
-		ORDER BY id LIMIT $3 OFFSET $4`, q.After, unlessKept(q.Limit, q.Globs), q.Skip)
+	w, err := tx.exceptionsWhere(ctx, q)
+	if err != nil {
+		return nil, false, err
+	}
+	w.and(`0 = 0 ORDER BY r.id DESC LIMIT ? OFFSET ?`, unlessKept(q.Limit, q.Globs), q.Skip)
+	seen := func(e redoubt.Exception) bool { return e.OfFindings() || e.Within(q.Globs) }
+	list, more, err = upTo(ctx, tx, q.Limit, seen, scanException, selectExceptions+w.text.String(), w.args...)
+	if err != nil {
+		return nil, false, err
+	}
+	return list, more, tx.readExceptionFindings(ctx, list)
 }
 
-// CountExceptions counts the deployment's exceptions, expired ones too.
-func (tx *Tx) CountExceptions(ctx context.Context) (int, error) {
-	return one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM exception WHERE deployment_id = $1`)
+// CountExceptions counts what ExceptionPage lists on all pages together, where no globs bound it.
+func (tx *Tx) CountExceptions(ctx context.Context, q ExceptionQuery) (int, error) {
+	w, err := tx.exceptionsWhere(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	return one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM exception r WHERE r.deployment_id = $1`+w.text.String(), w.args...)
+}
+
+func (tx *Tx) exceptionsWhere(ctx context.Context, q ExceptionQuery) (*where, error) {
+	w := &where{tx: tx}
+	projects, all, err := tx.visibleProjectIDs(ctx, q.Globs)
+	if err != nil {
+		return nil, err
+	}
+	if !all {
+		w.in(`r.project_id`, append(slices.Clip(projects), 0))
+	}
+	switch q.State {
+	case 0:
+	case redoubt.ExceptionActive:
+		w.and(`r.state = ? AND (r.until_at IS NULL OR r.until_at > ?)`, int64(q.State), tx.now)
+	case redoubt.ExceptionEnded:
+		w.and(`(r.state = ? OR r.state = ? AND r.until_at <= ?)`, int64(q.State), int64(redoubt.ExceptionActive), tx.now)
+	default:
+		w.and(`r.state = ?`, int64(q.State))
+	}
+	if q.CreatorID != 0 {
+		w.and(`r.creator_id = ?`, q.CreatorID)
+	}
+	if q.Before != 0 {
+		w.and(`r.id < ?`, q.Before)
+	}
+	return w, nil
+}
+
+// readExceptionFindings reads the lineages that exceptions name: each once, also where two of
+// them became one.
+func (tx *Tx) readExceptionFindings(ctx context.Context, list []redoubt.Exception) error {
+	if len(list) == 0 {
+		return nil
+	}
+	ids, at := make([]int64, len(list)), make(map[int64]int, len(list))
+	for i, e := range list {
+		ids[i], at[e.ID] = e.ID, i
+	}
+	in, arg := tx.in("exception_id", 2, ids)
+	return each(ctx, tx, func(r row) error {
+		var id, lineage int64
+		err := r.Scan(&id, &lineage)
+		of := &list[at[id]]
+		of.Lineages = append(of.Lineages, lineage)
+		return err
+	}, `SELECT exception_id, lineage_id FROM exception_finding WHERE deployment_id = $1 AND `+in+`
+		GROUP BY exception_id, lineage_id ORDER BY exception_id, MIN(number)`, arg)
+}
+
+// exceptionsThat reads exceptions with the findings that they name.
+func (tx *Tx) exceptionsThat(ctx context.Context, condition string, args ...any) ([]redoubt.Exception, error) {
+	list, err := many(ctx, tx, scanException, selectExceptions+` AND `+condition, args...)
+	if err != nil {
+		return nil, err
+	}
+	return list, tx.readExceptionFindings(ctx, list)
 }
 
 // Exception finds one by its id; an unknown one is redoubt.ErrNotFound.
 func (tx *Tx) Exception(ctx context.Context, id int64) (redoubt.Exception, error) {
-	e, err := one(ctx, tx, scanException, `SELECT `+exceptionColumns+` FROM exception WHERE deployment_id = $1 AND id = $2`, id)
-	if err != nil {
-		return e, fmt.Errorf("exception %d: %w", id, err)
+	list, err := tx.exceptionsThat(ctx, `r.id = $2`, id)
+	switch {
+	case err != nil:
+		return redoubt.Exception{}, err
+	case len(list) == 0:
+		return redoubt.Exception{}, fmt.Errorf("exception %d: %w", id, redoubt.ErrNotFound)
 	}
-	return e, nil
+	return list[0], nil
 }
 
-// InsertException stores an exception and returns its id.
-func (tx *Tx) InsertException(ctx context.Context, e redoubt.Exception) (id int64, err error) {
+// AddException stores an exception that is requested or active, and returns it with its id, its
+// maker and its time. The oldest past ones go where there are too many.
+func (tx *Tx) AddException(ctx context.Context, e redoubt.Exception) (redoubt.Exception, error) {
+	var err error
 	if e.ID, err = tx.newID(ctx, seqException); err != nil {
-		return 0, err
+		return e, err
 	}
-	row := []any{
-		e.ID, e.Target, encoded(orEmpty(e.Paths)), encoded(orEmpty(e.Projects)), e.Reason, int64(e.TriageReason), e.Until, e.CreatedAt, e.CreatedBy,
+	e.CreatedAt, e.CreatedBy = tx.now, tx.actor
+	if e.State == redoubt.ExceptionActive {
+		e.DecidedAt, e.DecidedBy = tx.now, tx.actor
 	}
-	if err := tx.insert(ctx, `exception (deployment_id, `+exceptionColumns+`)`, [][]any{row}, ""); err != nil {
-		return 0, err
+	err = tx.insert(ctx, `exception (deployment_id, `+exceptionColumns+`)`, [][]any{{
+		e.ID, int64(e.State), e.Target, encoded(orEmpty(e.Paths)), encoded(orEmpty(e.Projects)), e.ProjectID, e.Reason, int64(e.TriageReason), e.Until, e.Wish,
+		e.CreatedAt, encoded(e.CreatedBy), e.CreatorID, e.DecidedAt, encoded(e.DecidedBy), e.Answer,
+	}}, "")
+	if err != nil {
+		return e, err
+	}
+	rows := make([][]any, len(e.Lineages))
+	for i, lineage := range e.Lineages {
+		rows[i] = []any{e.ID, i + 1, lineage}
+	}
+	if err := tx.insert(ctx, `exception_finding (deployment_id, exception_id, number, lineage_id)`, rows, ""); err != nil {
+		return e, err
 	}
 	tx.audit("exception.create", subject("exception", e.ID), nil, imageOfException(e))
-	return e.ID, nil
+	if err := tx.pruneExceptions(ctx); err != nil {
+		return e, err
+	}
+	if e.State != redoubt.ExceptionRequested {
+		return e, nil
+	}
+	if err := tx.notifyOfException(ctx, redoubt.EventExceptionAsked, e, e.Reason); err != nil {
+		return e, err
+	}
+	return e, tx.countRequestedExceptions(ctx)
 }
 
-// DeleteException forgets an exception.
-func (tx *Tx) DeleteException(ctx context.Context, e redoubt.Exception) error {
-	tx.audit("exception.delete", subject("exception", e.ID), imageOfException(e), nil)
-	err := tx.write(ctx, `DELETE FROM exception WHERE deployment_id = $1 AND id = $2`, e.ID)
-	return err
+// pruneExceptions forgets the oldest past exceptions, beyond those that are kept.
+func (tx *Tx) pruneExceptions(ctx context.Context) error {
+	ids, err := many(ctx, tx, scalar[int64], `SELECT id FROM exception WHERE deployment_id = $1 AND state > $2 ORDER BY id DESC LIMIT 100 OFFSET $3`,
+		int64(redoubt.ExceptionActive), redoubt.MaxPastExceptions)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	for _, of := range []struct{ table, column string }{{"exception_finding", "exception_id"}, {"exception", "id"}} {
+		in, arg := tx.in(of.column, 2, ids)
+		if err := tx.write(ctx, `DELETE FROM `+of.table+` WHERE deployment_id = $1 AND `+in, arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DecideException writes another state of an exception, with its end and its answer, and notes
+// the verb in the audit trail. It sets who decided and when.
+func (tx *Tx) DecideException(ctx context.Context, verb string, before, e redoubt.Exception) (redoubt.Exception, error) {
+	if e.DecidedAt, e.DecidedBy = tx.now, tx.actor; e.State == redoubt.ExceptionRequested {
+		e.DecidedAt, e.DecidedBy = time.Time{}, redoubt.Actor{}
+	}
+	err := tx.write(ctx, `UPDATE exception SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, until_at = $7 WHERE deployment_id = $1 AND id = $2`,
+		e.ID, int64(e.State), e.DecidedAt, encoded(e.DecidedBy), e.Answer, e.Until)
+	if err != nil {
+		return e, err
+	}
+	tx.audit("exception."+verb, subject("exception", e.ID), imageOfException(before), imageOfException(e))
+	asked := before.State == redoubt.ExceptionRequested || e.State == redoubt.ExceptionRequested
+	if asked && e.State != redoubt.ExceptionWithdrawn { // the asker withdrew it and knows
+		if err := tx.notifyOfException(ctx, redoubt.EventExceptionDecided, e, e.Answer); err != nil {
+			return e, err
+		}
+	}
+	return e, tx.countRequestedExceptions(ctx)
+}
+
+// countRequestedExceptions keeps beside the deployment how many exceptions wait for a decision.
+func (tx *Tx) countRequestedExceptions(ctx context.Context) error {
+	n, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM exception WHERE deployment_id = $1 AND state = $2`, int64(redoubt.ExceptionRequested))
+	if err != nil || n == tx.deployment.OpenRequests {
+		return err
+	}
+	tx.deployment.OpenRequests = n
+	return tx.write(ctx, `UPDATE deployment SET open_requests = $2 WHERE id = $1`, n)
+}
+
+// EndExpiredExceptions notes the end of exceptions whose time is over.
+func (tx *Tx) EndExpiredExceptions(ctx context.Context) error {
+	list, err := tx.exceptionsThat(ctx, `r.state = $2 AND r.until_at <= $3 ORDER BY r.id`, int64(redoubt.ExceptionActive), tx.now)
+	if err != nil {
+		return err
+	}
+	return tx.endExceptions(ctx, list, "")
+}
+
+func (tx *Tx) endExceptions(ctx context.Context, list []redoubt.Exception, why string) error {
+	for _, before := range list {
+		e := before
+		if e.State = redoubt.ExceptionEnded; why != "" {
+			e.Answer = why
+		}
+		if _, err := tx.DecideException(ctx, "end", before, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openLineage says that lineage l has a finding that is open on some ref: $2 is its state,
+// $3 that of what is ignored.
+const openLineage = `l.triage_state <> $3 AND EXISTS (SELECT 1 FROM finding f
+	WHERE f.deployment_id = l.deployment_id AND f.lineage_id = l.id AND f.state = $2)`
+
+// endRequests ends the requests of which nothing is open any more, in the commit that made it
+// so: scans fixed it, somebody decided about it, or it was removed.
+func (tx *Tx) endRequests(ctx context.Context) error {
+	opens := func(c changeRun) bool { return isRun(c.kind) } // of findings and lineages: nothing else says what is open
+	if tx.deployment.OpenRequests == 0 || !slices.ContainsFunc(tx.changes, opens) {
+		return nil
+	}
+	ended, err := tx.exceptionsThat(ctx, `r.state = $4 AND NOT EXISTS
+		(SELECT 1 FROM exception_finding q JOIN lineage l ON l.deployment_id = q.deployment_id AND l.id = q.lineage_id
+			WHERE q.deployment_id = r.deployment_id AND q.exception_id = r.id AND `+openLineage+`) ORDER BY r.id`,
+		int64(redoubt.Unresolved), int64(redoubt.TriageIgnored), int64(redoubt.ExceptionRequested))
+	if err != nil {
+		return err
+	}
+	return tx.endExceptions(ctx, ended, "None of its findings is open any more.")
+}
+
+// endRequestsOf ends the requests about a project that is about to be removed, so that their
+// askers are notified.
+func (tx *Tx) endRequestsOf(ctx context.Context, projectID int64) error {
+	if tx.deployment.OpenRequests == 0 {
+		return nil
+	}
+	list, err := tx.exceptionsThat(ctx, `r.state = $2 AND r.project_id = $3 ORDER BY r.id`, int64(redoubt.ExceptionRequested), projectID)
+	if err != nil {
+		return err
+	}
+	return tx.endExceptions(ctx, list, "The project was removed, with its findings.")
 }
 
 // ignoredByException selects what exceptions ignore now: $2 is the state, $3 the

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -21,8 +21,8 @@ func accepted(target string) redoubt.Exception {
 func (d tenant) except(e redoubt.Exception) (made redoubt.Exception, changed int) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		var effect exemption.Effect
-		made, effect, err = exemption.AddException(ctx, tx, e)
+		var effect exceptions.Effect
+		made, effect, err = exceptions.Add(ctx, tx, e)
 		changed = len(effect)
 		return err
 	})
@@ -48,7 +48,8 @@ func TestExceptionsAreKeptAndLeaveTheirTrail(t *testing.T) {
 		want.Until = storetest.Epoch.Add(48 * time.Hour)
 		before := d.version()
 		made, changed := d.except(want)
-		want.ID, want.CreatedAt, want.CreatedBy = made.ID, made.CreatedAt, storetest.Actor.String()
+		want.ID, want.State, want.CreatedAt, want.CreatedBy = made.ID, redoubt.ExceptionActive, made.CreatedAt, storetest.Actor
+		want.DecidedAt, want.DecidedBy = made.CreatedAt, storetest.Actor
 		same(t, "changed", changed, 1)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Exceptions(ctx)
@@ -66,7 +67,7 @@ func TestExceptionsAreKeptAndLeaveTheirTrail(t *testing.T) {
 		same(t, "fed", feedOf(d, before).lineageIDs(), []int64{w[0].LineageID})
 
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, changed, err := exemption.RemoveException(ctx, tx, made.ID)
+			_, changed, err := exceptions.Remove(ctx, tx, made.ID)
 			same(t, "reopened", len(changed), 1)
 			return err
 		})
@@ -79,7 +80,7 @@ func TestExceptionsAreKeptAndLeaveTheirTrail(t *testing.T) {
 		list := events(t, s, redoubt.Deployment{ID: d.id})
 		same(t, "the audit trail", []string{list[len(list)-2].Action, list[len(list)-1].Action}, []string{"exception.create", "exception.delete"})
 		same(t, "what it tells", decodeMap(t, list[len(list)-2].After), map[string]any{
-			"target": "rule-1", "paths": []any{"src/0.go"}, "projects": []any{"Acme/*"}, "reason": "tested", "triage_reason": "acceptable_risk",
+			"state": "active", "target": "rule-1", "paths": []any{"src/0.go"}, "projects": []any{"Acme/*"}, "reason": "tested", "triage_reason": "acceptable_risk",
 			"until": want.Until.Format(time.RFC3339),
 		})
 	})
@@ -137,7 +138,7 @@ func TestAnExceptionCoversAllPlacesOrNone(t *testing.T) {
 			if err := tx.UpdateFindings(ctx, w[1:]); err != nil {
 				return err
 			}
-			return exemption.Reevaluate(ctx, tx, []int64{w[0].LineageID})
+			return exceptions.Reevaluate(ctx, tx, []int64{w[0].LineageID})
 		})
 		same(t, "once it is fixed there", d.triageOf(w[0].LineageID).State, redoubt.TriageIgnored)
 		e.Paths = redoubt.PathGlobs{"src/"}
@@ -147,7 +148,7 @@ func TestAnExceptionCoversAllPlacesOrNone(t *testing.T) {
 			if err := tx.UpdateFindings(ctx, w[1:]); err != nil {
 				return err
 			}
-			return exemption.Reevaluate(ctx, tx, []int64{w[0].LineageID})
+			return exceptions.Reevaluate(ctx, tx, []int64{w[0].LineageID})
 		})
 		same(t, "two exceptions cover it together", d.triageOf(w[0].LineageID).State, redoubt.TriageIgnored)
 	})
@@ -167,7 +168,7 @@ func TestBadExceptionsAreRefused(t *testing.T) {
 			e := accepted("rule-1")
 			edit(&e)
 			err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-				_, _, err := exemption.AddException(ctx, tx, e)
+				_, _, err := exceptions.Add(ctx, tx, e)
 				return err
 			})
 			invalid(t, member, err, member)
@@ -177,11 +178,11 @@ func TestBadExceptionsAreRefused(t *testing.T) {
 
 // follow brings in line what changed without an upload.
 func follow(ctx context.Context, tx *store.Tx) (int, error) {
-	due, err := exemption.FindDue(ctx, tx)
+	due, err := exceptions.FindDue(ctx, tx)
 	if err != nil {
 		return 0, err
 	}
-	return exemption.ApplyDue(ctx, tx, due)
+	return exceptions.ApplyDue(ctx, tx, due)
 }
 
 // TestListsArePaged: a page of exceptions, or of VEX documents, takes as many
@@ -209,16 +210,16 @@ func TestListsArePaged(t *testing.T) {
 }
 
 // lists adds exceptions and VEX documents, half of each for one project.
-func (d tenant) lists(exceptions, documents int) {
+func (d tenant) lists(n, documents int) {
 	d.t.Helper()
 	p := d.project("acme/payments")
 	d.update(func(ctx context.Context, tx *store.Tx) error {
-		for i := range exceptions {
+		for i := range n {
 			e := accepted(fmt.Sprint("rule-", i))
-			if e.CreatedAt = tx.Now(); i%2 == 0 {
+			if e.State = redoubt.ExceptionActive; i%2 == 0 {
 				e.Projects = redoubt.ProjectGlobs{"acme/payments"}
 			}
-			if _, err := tx.InsertException(ctx, e); err != nil {
+			if _, err := tx.AddException(ctx, e); err != nil {
 				return err
 			}
 		}
@@ -291,13 +292,13 @@ func TestPagesHoldEachRowOnce(t *testing.T) {
 			want  int
 		}{{nil, 9}, {redoubt.ProjectGlobs{"acme/payments"}, 3}, {redoubt.ProjectGlobs{"none/*"}, 0}} {
 			d.view(func(ctx context.Context, tx *store.Tx) error {
-				exceptions, documents := map[int64]int{}, map[int64]int{}
-				for after, more := int64(0), true; more; {
-					list, m, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Globs: c.globs, After: after, Limit: 2})
+				listed, documents := map[int64]int{}, map[int64]int{}
+				for before, more := int64(0), true; more; {
+					list, m, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Globs: c.globs, Before: before, Limit: 2})
 					d.check(err)
 					for _, e := range list {
-						exceptions[e.ID]++
-						after = e.ID
+						listed[e.ID]++
+						before = e.ID
 					}
 					more = m
 				}
@@ -310,7 +311,7 @@ func TestPagesHoldEachRowOnce(t *testing.T) {
 					}
 					more = m
 				}
-				for _, found := range []map[int64]int{exceptions, documents} {
+				for _, found := range []map[int64]int{listed, documents} {
 					same(t, fmt.Sprint("rows for ", c.globs), len(found), c.want)
 					for id, n := range found {
 						same(t, fmt.Sprint("times that ", id, " is listed"), n, 1)

@@ -193,7 +193,7 @@ func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 	if err != nil {
 		return err
 	}
-	for _, table := range []string{"lineage_identity", "triage_event", "ticket_finding", "exception_request_finding", "finding_comment"} {
+	for _, table := range []string{"lineage_identity", "triage_event", "ticket_finding", "exception_finding", "finding_comment"} {
 		if err := update(table, "", args...); err != nil {
 			return err
 		}

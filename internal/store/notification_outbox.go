@@ -100,24 +100,24 @@ func (tx *Tx) tellAssigned(events []redoubt.TriageEvent) {
 	}
 }
 
-// tellRequest tells of an exception that was asked for, or what became of that. Who asked
-// gets mail of what somebody else, or time, decided.
-func (tx *Tx) tellRequest(ctx context.Context, e redoubt.NotificationEvent, r redoubt.ExceptionRequest, reason string) error {
-	if !tx.notified.Has(e) && (r.AskerID == 0 || e != redoubt.EventExceptionDecided) {
+// notifyOfException notifies of an exception that was asked for, or of the decision about it. The
+// asker gets mail of a decision that another person, or time, made.
+func (tx *Tx) notifyOfException(ctx context.Context, e redoubt.NotificationEvent, r redoubt.Exception, reason string) error {
+	if !tx.notified.Has(e) && (r.CreatorID == 0 || e != redoubt.EventExceptionDecided) {
 		return nil
 	}
 	h := redoubt.Happening{Event: e, ProjectID: r.ProjectID, RequestID: r.ID, RequestState: r.State, Reason: reason}
 	for _, id := range r.Lineages {
 		h.Lineages.Add(id)
 	}
-	if r.AskerID != 0 {
-		m, err := tx.MemberByID(ctx, r.AskerID)
+	if r.CreatorID != 0 {
+		m, err := tx.MemberByID(ctx, r.CreatorID)
 		if err != nil && !errors.Is(err, redoubt.ErrNotFound) { // who left is still who asked
 			return err
 		}
-		h.Asker = cmp.Or(m.Name, r.AskedBy.Label())
+		h.Asker = cmp.Or(m.Name, r.CreatedBy.Label())
 		if own := tx.actor.Kind == "user" && tx.actor.ID == m.Name; e == redoubt.EventExceptionDecided && !own && m.MailTo() != "" {
-			h.Persons = []int64{r.AskerID}
+			h.Persons = []int64{r.CreatorID}
 		}
 	}
 	if !tx.notified.Has(e) && len(h.Persons) == 0 {

@@ -59,7 +59,7 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	)
 	for _, rows := range []string{
 		"finding_event" + findings, "finding_body" + findings, "finding_subject" + findings, "finding_snippet" + findings, "finding" + ofProject,
-		"finding_comment_mention" + comments, "finding_comment" + lineages, "exception_request_finding" + lineages, "exception_request" + ofProject, "triage_event" + lineages, "ticket_finding" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
+		"finding_comment_mention" + comments, "finding_comment" + lineages, "exception_finding" + lineages, "exception" + ofProject, "triage_event" + lineages, "ticket_finding" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
 		"dependency" + inventories, "inventory_graph" + inventories, "inventory_content" + inventories, "inventory" + ofProject,
 		"agent_scan" + scans, "scan_account" + scans,
 		"scan" + ofProject, "project_alias" + ofProject, "vex_refusal" + ofProject,

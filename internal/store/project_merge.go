@@ -35,7 +35,7 @@ func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (redoubt.Proj
 			return target, fmt.Errorf("merge %s into %s: %w", source.Name, target.Name, err)
 		}
 	}
-	tx.change(changeProject, into) // its exemptions cover what came over
+	tx.change(changeProject, into) // its exceptions cover what came over
 	tx.audit("project.merge", subject("project", from), imageOfProject(source), map[string]any{"merged_into": subject("project", into)})
 	if err := tx.dropProject(ctx, from); err != nil {
 		return target, err

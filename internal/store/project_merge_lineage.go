@@ -29,7 +29,7 @@ func (m *projectMerge) mergeIdentities(ctx context.Context, from, into int64) er
 		return err
 	}
 	m.change(changeLineage, moved...)
-	for _, table := range []string{"lineage_identity", "lineage", "exception_request"} {
+	for _, table := range []string{"lineage_identity", "lineage", "exception"} {
 		if err := m.reassign(ctx, table, from, into); err != nil {
 			return err
 		}

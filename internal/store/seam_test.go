@@ -2,7 +2,7 @@ package store_test
 
 import (
 	"github.com/redoubt/redoubt/internal/advisory"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
@@ -11,9 +11,9 @@ import (
 
 // The store gives the rooms that decide what they ask for.
 var (
-	_ ingest.Store    = (*store.Tx)(nil)
-	_ advisory.Store  = (*store.Tx)(nil)
-	_ triage.Store    = (*store.Tx)(nil)
-	_ exemption.Store = (*store.Tx)(nil)
-	_ index.Source    = (*store.Store)(nil)
+	_ ingest.Store     = (*store.Tx)(nil)
+	_ advisory.Store   = (*store.Tx)(nil)
+	_ triage.Store     = (*store.Tx)(nil)
+	_ exceptions.Store = (*store.Tx)(nil)
+	_ index.Source     = (*store.Store)(nil)
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -99,7 +99,7 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				return err
 			},
 			"RemoveException": func(ctx context.Context, tx *store.Tx) error {
-				_, _, err := exemption.RemoveException(ctx, tx, exception.ID)
+				_, _, err := exceptions.Remove(ctx, tx, exception.ID)
 				return err
 			},
 			"RemoveRule": func(ctx context.Context, tx *store.Tx) error { return tx.RemoveRule(ctx, policy.ID, "served") },

@@ -135,6 +135,13 @@ func (tx *Tx) TriageEvents(ctx context.Context, after, through int64) ([]redoubt
 		WHERE deployment_id = $1 AND id > $2 AND id <= $3 ORDER BY id`, after, through)
 }
 
+// TriageEventsBy lists the newest line that an actor left in the trail of each of some lineages.
+func (tx *Tx) TriageEventsBy(ctx context.Context, by redoubt.Actor, lineages []int64) ([]redoubt.TriageEvent, error) {
+	in, arg := tx.in("lineage_id", 3, lineages)
+	return many(ctx, tx, scanTriageEvent, `SELECT id, lineage_id, at, actor_json, before_json, after_json, note FROM triage_event WHERE deployment_id = $1 AND id IN
+		(SELECT MAX(id) FROM triage_event WHERE deployment_id = $1 AND actor_json = $2 AND `+in+` GROUP BY lineage_id) ORDER BY id`, encoded(by), arg)
+}
+
 // LastTriageEvent is the id of the newest event of the trail, 0 before the first.
 func (tx *Tx) LastTriageEvent(ctx context.Context) (int64, error) {
 	return one(ctx, tx, scalar[int64], `SELECT coalesce(max(id), 0) FROM triage_event WHERE deployment_id = $1`)

@@ -228,7 +228,7 @@ func (tx *Tx) changeDeleted(kind changeKind, ids ...int64) {
 
 // finish writes what gathered during the transaction, and the clock.
 func (tx *Tx) finish(ctx context.Context) error {
-	if err := tx.endExceptionRequests(ctx); err != nil {
+	if err := tx.endRequests(ctx); err != nil {
 		return fmt.Errorf("end requests for exceptions: %w", err)
 	}
 	if err := tx.writeGates(ctx); err != nil {

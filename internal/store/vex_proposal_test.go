@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -33,12 +33,12 @@ func (d tenant) proposals() []redoubt.VEXHolding {
 	return list
 }
 
-func (d tenant) review(id int64) (r exemption.Review) {
+func (d tenant) review(id int64) (r exceptions.Review) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
 		doc, err := tx.VEXDocument(ctx, id)
 		d.check(err)
-		r, err = exemption.ReviewVEX(ctx, tx, doc, doc.Statements)
+		r, err = exceptions.ReviewVEX(ctx, tx, doc, doc.Statements)
 		return err
 	})
 	return r
@@ -47,7 +47,7 @@ func (d tenant) review(id int64) (r exemption.Review) {
 func (d tenant) accept(id int64, statements ...string) (r redoubt.VEXReceipt) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		r, err = exemption.AcceptVEX(ctx, tx, id, statements...)
+		r, err = exceptions.AcceptVEX(ctx, tx, id, statements...)
 		return err
 	})
 	return r
@@ -56,7 +56,7 @@ func (d tenant) accept(id int64, statements ...string) (r redoubt.VEXReceipt) {
 func (d tenant) refuse(id int64, statements ...string) (n int) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		n, err = exemption.RefuseVEX(ctx, tx, id, statements...)
+		n, err = exceptions.RefuseVEX(ctx, tx, id, statements...)
 		return err
 	})
 	return n
@@ -74,7 +74,7 @@ func TestProposalsOfAProjectAreBounded(t *testing.T) {
 		d.putVEX(first)
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			for i := 1; i < redoubt.MaxVEXProposals; i++ {
-				r, err := exemption.PutVEX(ctx, tx, proposal(p, fmt.Sprint("urn:", i), says(fmt.Sprint(i), redoubt.VEXFixed)))
+				r, err := exceptions.PutVEX(ctx, tx, proposal(p, fmt.Sprint("urn:", i), says(fmt.Sprint(i), redoubt.VEXFixed)))
 				if err != nil || len(r.Dropped) != 0 {
 					return fmt.Errorf("%+v, %w", r, err)
 				}
@@ -93,7 +93,7 @@ func TestProposalsOfAProjectAreBounded(t *testing.T) {
 			many[i] = redoubt.VEXStatement{Names: []string{"CVE-1"}, Status: redoubt.VEXFixed, Detail: fmt.Sprint(i)}
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, err := exemption.PutVEX(ctx, tx, proposal(p, "urn:large", slices.Concat(many, many[:1])...))
+			_, err := exceptions.PutVEX(ctx, tx, proposal(p, "urn:large", slices.Concat(many, many[:1])...))
 			invalid(t, "more statements than may be proposed", err, "vex")
 			return nil
 		})
@@ -120,7 +120,7 @@ func TestLaterProposalsTakeThePlace(t *testing.T) {
 			t.Errorf("after %d: %+v", was.Document.ID, list)
 		}
 		d.silently("the same again", func(ctx context.Context, tx *store.Tx) error {
-			_, err := exemption.PutVEX(ctx, tx, later)
+			_, err := exceptions.PutVEX(ctx, tx, later)
 			return err
 		})
 		later.Version = 3
@@ -157,9 +157,9 @@ func TestProposalsAreDecidedOneByOne(t *testing.T) {
 		same(t, "refused", d.refuse(id, two.ID()), 1)
 		same(t, "left of it", d.proposals()[0].Count, 2)
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, err := exemption.AcceptVEX(ctx, tx, id, two.ID())
+			_, err := exceptions.AcceptVEX(ctx, tx, id, two.ID())
 			invalid(t, "what was refused", err, "statements")
-			_, err = exemption.RefuseVEX(ctx, tx, id, one.ID())
+			_, err = exceptions.RefuseVEX(ctx, tx, id, one.ID())
 			invalid(t, "what counts", err, "statements")
 			return nil
 		})
@@ -203,7 +203,7 @@ func TestAWholeProposalReplacesWhatCounts(t *testing.T) {
 		other := less
 		other.Statements = []redoubt.VEXStatement{says("1", redoubt.VEXAffected)}
 		id = d.putVEX(other).Document.ID
-		same(t, "it would change", d.review(id), exemption.Review{
+		same(t, "it would change", d.review(id), exceptions.Review{
 			Changes: 2, Withdraws: 2, Counts: map[string]bool{one.ID(): true, two.ID(): true}, Alone: map[string]int{other.Statements[0].ID(): 1},
 		})
 		same(t, "it changes", d.accept(id).Changed, 2)
@@ -267,7 +267,7 @@ func TestProposalsAreBoundedBySize(t *testing.T) {
 		first := d.putVEX(proposal(p, "urn:1", long(third)))
 		d.putVEX(proposal(p, "urn:2", long(third)))
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, err := exemption.PutVEX(ctx, tx, proposal(p, "urn:large", long(redoubt.MaxVEXProposedBytes)))
+			_, err := exceptions.PutVEX(ctx, tx, proposal(p, "urn:large", long(redoubt.MaxVEXProposedBytes)))
 			invalid(t, "more than may be proposed", err, "vex")
 			return nil
 		})

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -22,7 +22,7 @@ func vexOf(name string, status redoubt.VEXStatus, version string) redoubt.VEXDoc
 func (d tenant) putVEX(doc redoubt.VEXDocument) (r redoubt.VEXReceipt) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		r, err = exemption.PutVEX(ctx, tx, doc)
+		r, err = exceptions.PutVEX(ctx, tx, doc)
 		return err
 	})
 	return r
@@ -61,7 +61,7 @@ func TestVEXDocumentsDecideAndAreSuperseded(t *testing.T) {
 		})
 		same(t, "fed", feedOf(d, before).lineageIDs(), []int64{w[0].LineageID})
 		d.silently("the same again", func(ctx context.Context, tx *store.Tx) error {
-			r, err := exemption.PutVEX(ctx, tx, first)
+			r, err := exceptions.PutVEX(ctx, tx, first)
 			same(t, "outcome", r.Outcome, redoubt.VEXSame)
 			return err
 		})
@@ -98,14 +98,14 @@ func TestVEXDocumentsAreRemovedAndLeaveTheirTrail(t *testing.T) {
 		w := d.vulnerable(d.project("acme/payments"), 1)
 		held := d.putVEX(vexOf("urn:a", redoubt.VEXFixed, ""))
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, changed, err := exemption.RemoveVEX(ctx, tx, held.Document.ID)
+			_, changed, err := exceptions.RemoveVEX(ctx, tx, held.Document.ID)
 			same(t, "reopened", changed, 1)
 			return err
 		})
 		got := d.triageOf(w[0].LineageID)
 		same(t, "triage", []any{got.State, got.Comment, got.Automatic}, []any{redoubt.TriageReopened, "", true})
 		d.silently("nothing is left to do", func(ctx context.Context, tx *store.Tx) error {
-			due, err := exemption.FindDue(ctx, tx)
+			due, err := exceptions.FindDue(ctx, tx)
 			same(t, "due", len(due.Lineages), 0)
 			return err
 		})
@@ -157,7 +157,7 @@ func TestVEXKnowsAllNamesOfAVulnerability(t *testing.T) {
 		same(t, "state", d.states(w), []string{"ignored"})
 		again := d.vulnerable(d.project("acme/shop"), 1)
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return exemption.Reevaluate(ctx, tx, []int64{again[0].LineageID})
+			return exceptions.Reevaluate(ctx, tx, []int64{again[0].LineageID})
 		})
 		same(t, "what comes later", d.states(again), []string{"ignored"})
 	})

@@ -30,7 +30,7 @@ var noises = []func(context.Context, *store.Tx) error{
 	noisyTicket,
 	noisyNotification,
 	noisyView,
-	noisyExceptionRequest,
+	noisyRequest,
 	noisyRuns,
 	noisyComment,
 }
@@ -172,11 +172,11 @@ func noisyScanners(ctx context.Context, s *store.Store, d redoubt.Deployment) er
 
 // noisyException would ignore what every test finds.
 func noisyException(ctx context.Context, tx *store.Tx) error {
-	_, err := tx.InsertException(ctx, redoubt.Exception{Target: "rule-1", Reason: "noise", TriageReason: redoubt.AcceptableRisk, CreatedAt: tx.Now()})
+	_, err := tx.AddException(ctx, redoubt.Exception{State: redoubt.ExceptionActive, Target: "rule-1", Reason: "noise", TriageReason: redoubt.AcceptableRisk})
 	if err != nil {
 		return err
 	}
-	return tx.SaveExemptionMark(ctx, redoubt.ExemptionMark{At: tx.Now()})
+	return tx.SaveExceptionMark(ctx, redoubt.ExceptionMark{At: tx.Now()})
 }
 
 func noisyJobs(ctx context.Context, tx *store.Tx) error {

@@ -50,12 +50,12 @@ func TestMyRequests(t *testing.T) {
 	const mine = "#my-requests"
 	hides(t, s.page("/mine"), mine)
 	id := s.asks("a <spike>", firstFinding(s))
-	shows(t, s.page("/mine"), mine, `a[href="/orgs/acme/exception-requests/`+id+`"]`, "[data-say=undecided]")
+	shows(t, s.page("/mine"), mine, `a[href="/orgs/acme/exceptions/`+id+`"]`, "[data-say=undecided]")
 	s.as(redoubt.RoleTriager)
-	if a := s.post("/exception-requests/"+id, url.Values{"do": {"refuse"}, "refusal": {"upgrade <soon>"}}); a.StatusCode != http.StatusSeeOther {
+	if a := s.post("/exceptions/"+id, url.Values{"do": {"refuse"}, "refusal": {"upgrade <soon>"}}); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("refusing: %s", a.Status)
 	}
-	for _, page := range []string{"/mine", "/exception-requests?show=mine"} {
+	for _, page := range []string{"/mine", "/exceptions?show=mine"} {
 		text := s.page(page)
 		shows(t, text, "[data-state=refused]")
 		hides(t, text, "[data-say=undecided]")

@@ -26,10 +26,10 @@ func TestPagesNamePeopleByLoginName(t *testing.T) {
 	s.follow("/triage", form)
 	history := regexp.MustCompile(`(?s)<ol class="history">.*?</ol>`)
 	for page, part := range map[string]*regexp.Regexp{
-		own:                         history,
-		"/settings/audit":           regexp.MustCompile(`(?s)<tr id="e.*?<td class="long">`), // but what changed,
-		"/exception-requests":       regexp.MustCompile(`(?s)<main.*</main>`),
-		"/exception-requests?all=1": regexp.MustCompile(`(?s)<main.*</main>`),
+		own:                          history,
+		"/settings/audit":            regexp.MustCompile(`(?s)<tr id="e.*?<td class="long">`), // but what changed,
+		"/exceptions?show=requested": regexp.MustCompile(`(?s)<main.*</main>`),
+		"/exceptions?show=all":       regexp.MustCompile(`(?s)<main.*</main>`),
 	} {
 		s.viewer.Role = redoubt.RoleAdmin
 		text := markup.ReplaceAllString(strings.Join(part.FindAllString(s.page(page), -1), " "), " ")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -64,7 +64,7 @@ func (s *site) sweep() {
 			return s.store.Update(ctx, id, storetest.Actor, fn)
 		},
 		Follow: func(ctx context.Context, tx *store.Tx, advised []redoubt.Advised, most int) ([]redoubt.Followed, error) {
-			return ingest.FollowAll(ctx, tx, exemption.ForImport{Store: tx}, advised, tx.Now(), most)
+			return ingest.FollowAll(ctx, tx, exceptions.ForImport{Store: tx}, advised, tx.Now(), most)
 		},
 	}
 	if _, err := sweep.Deployment(s.t.Context(), s.org.ID); err != nil {
@@ -90,7 +90,7 @@ func (s *site) rematch() {
 			if err != nil {
 				return err
 			}
-			if _, err := ingest.Follow(ctx, tx, exemption.ForImport{Store: tx}, p, advised, 0, tx.Now()); err != nil {
+			if _, err := ingest.Follow(ctx, tx, exceptions.ForImport{Store: tx}, p, advised, 0, tx.Now()); err != nil {
 				return err
 			}
 		}

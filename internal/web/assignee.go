@@ -108,7 +108,7 @@ func (req *request) countMine() (n int, err error) {
 type myPage struct {
 	Total       int
 	Parts       []myPart
-	Requests    []exceptionRequestRow // that the viewer made, the newest
+	Requests    []exceptionRow // that the viewer made, the newest
 	AllRequests string
 	Mentions    []mention // of the viewer, the newest
 }
@@ -129,19 +129,19 @@ const rowsOfMine = 20
 const requestsOfMine = 5
 
 // myRequests reads what the viewer asked for, and what became of it.
-func (req *request) myRequests(view *index.View) (rows []exceptionRequestRow, err error) {
+func (req *request) myRequests(view *index.View) (rows []exceptionRow, err error) {
 	if req.viewer.UserID == 0 {
 		return nil, nil
 	}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
-		list, _, err := tx.ExceptionRequests(ctx, store.ExceptionRequestQuery{AskerID: req.viewer.UserID, Limit: requestsOfMine})
+		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{CreatorID: req.viewer.UserID, Limit: requestsOfMine})
 		if err == nil && len(list) > 0 {
-			rows, err = req.exceptionRequestRows(ctx, tx, list)
+			rows, err = req.exceptionRows(ctx, tx, view, list)
 		}
 		return err
 	})
 	if err == nil && len(rows) > 0 {
-		err = req.titleRequests(view, rows)
+		err = req.titleExceptions(view, rows)
 	}
 	return rows, err
 }
@@ -153,7 +153,7 @@ func (req *request) listMine() error {
 	if err != nil {
 		return err
 	}
-	page := &myPage{AllRequests: req.to("/exception-requests?show=mine")}
+	page := &myPage{AllRequests: req.to("/exceptions?show=mine")}
 	if page.Requests, err = req.myRequests(view); err != nil {
 		return err
 	}

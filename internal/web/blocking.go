@@ -27,8 +27,8 @@ type blockingPage struct {
 	Only   bool              // nothing is kept of what else it reported
 	Newer  int64             // a scan that counts by now instead, or 0
 	Types  []blockedType
-	Ask    []askForm                  // for the blocking findings without a pending request; empty if there are none
-	Asked  []redoubt.ExceptionRequest // open ones about what still blocks
+	Ask    []askForm           // for the blocking findings without a pending request; empty if there are none
+	Asked  []redoubt.Exception // open ones about what still blocks
 	Done   *decision
 	Self   string
 	detail int // findings shown in full so far

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
@@ -36,7 +36,7 @@ func (s *site) build(u ingest.Upload) (sum ingest.Summary) {
 			return err
 		}
 		var err error
-		if sum, err = ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, u); err != nil {
+		if sum, err = ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, u); err != nil {
 			return err
 		}
 		verdict, err := judge.Outcome(ctx, redoubt.ScanApplied)

@@ -3,13 +3,10 @@ package web
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -20,9 +17,11 @@ const ignoredShown = 200
 
 const exceptionsPerPage = 50
 
-// exceptionsPage lists what is accepted.
+// exceptionsPage lists exceptions of some states.
 type exceptionsPage struct {
+	Show  string // requested, active, mine or all
 	Rows  []exceptionRow
+	Tabs  []choice
 	Pages pager
 	Done  *message
 	exceptionForm
@@ -30,18 +29,18 @@ type exceptionsPage struct {
 
 type exceptionRow struct {
 	redoubt.Exception
-	Expired bool
-	Ignores int // findings, each once
+	Now     redoubt.ExceptionState // by the clock
+	Ignores int                    // findings, each once
 	Address string
+
+	Project string // of the findings that it names
+	Finding int64  // the first of them
+	Title   string
+	Code    findingCode // of the first; only where it is requested
 }
 
-func (req *request) exceptionRow(view *index.View, e redoubt.Exception, ids map[redoubt.IssueType][]int64) exceptionRow {
-	row := exceptionRow{Exception: e, Expired: !e.Active(req.Clock()), Address: req.to("/exceptions/" + decimal(e.ID))}
-	for t, list := range ids {
-		row.Ignores += view.Count(ignoredFindings(t, list))
-	}
-	return row
-}
+// More is how many findings it names beside the first.
+func (r exceptionRow) More() int { return len(r.Lineages) - 1 }
 
 // ignoredFindings selects the findings that an exception ignores, each once, among the
 // occurrences of them.
@@ -49,26 +48,46 @@ func ignoredFindings(t redoubt.IssueType, ids []int64) redoubt.FindingFilter {
 	return redoubt.FindingFilter{IssueType: t, HasIDs: true, IDs: ids, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusIgnored}}
 }
 
+// exceptionTabs are the lists of exceptions, by the word in the address.
+var exceptionTabs = []struct{ word, label string }{{"requested", "Requested"}, {"active", "Active"}, {"mine", "Asked by me"}, {"all", "All"}}
+
 func (req *request) listExceptions() error {
 	return req.showExceptions(http.StatusOK, exceptionFormFrom(req.r.URL.Query()))
 }
 
 func (req *request) showExceptions(status int, form exceptionForm) error {
-	p := &exceptionsPage{exceptionForm: form}
-	switch q := req.r.URL.Query(); {
+	q := req.r.URL.Query()
+	p := &exceptionsPage{Show: cmp.Or(q.Get("show"), "active"), exceptionForm: form}
+	switch {
 	case q.Get("made") != "":
 		p.Done = &message{"exception-made", "The exception is active. It covers findings that are there and those that come."}
 	case q.Get("removed") != "":
 		p.Done = &message{"exception-removed", "The exception was removed. What it ignored is open again, unless a person or another exception decided about it."}
 	}
-	if err := req.readExceptions(p); err != nil {
+	query := store.ExceptionQuery{Limit: exceptionsPerPage}
+	section := "exceptions"
+	switch p.Show {
+	case "requested":
+		query.State, section = redoubt.ExceptionRequested, "requests"
+	case "active":
+		query.State = redoubt.ExceptionActive
+	case "mine":
+		query.CreatorID = req.viewer.UserID
+	case "all":
+	default:
+		return redoubt.Invalid("show", "is requested, active, mine or all")
+	}
+	for _, tab := range exceptionTabs {
+		p.Tabs = append(p.Tabs, choice{Label: tab.label, Address: req.to("/exceptions?show=" + tab.word), Current: tab.word == p.Show})
+	}
+	if err := req.readExceptions(p, query); err != nil {
 		return err
 	}
-	return req.show(status, pageView{Template: "exceptions", Title: "Exceptions", Section: "exceptions", Data: p})
+	return req.show(status, pageView{Template: "exceptions", Title: "Exceptions", Section: section, Data: p})
 }
 
 // readExceptions reads one page of them, and counts all.
-func (req *request) readExceptions(p *exceptionsPage) error {
+func (req *request) readExceptions(p *exceptionsPage, q store.ExceptionQuery) error {
 	page, err := pageOf(req.r.URL.Query())
 	if err != nil {
 		return err
@@ -77,116 +96,105 @@ func (req *request) readExceptions(p *exceptionsPage) error {
 	if err != nil {
 		return err
 	}
-	return req.view(func(ctx context.Context, tx *store.Tx) error {
-		total, err := tx.CountExceptions(ctx)
+	q.Skip = (page - 1) * q.Limit
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
+		total, err := tx.CountExceptions(ctx, q)
 		if err != nil {
 			return err
 		}
-		p.Pages = newPager(page, exceptionsPerPage, total, func(n int) string { return req.to("/exceptions?page=" + decimal(int64(n))) })
-		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Skip: (page - 1) * exceptionsPerPage, Limit: exceptionsPerPage})
-		if err != nil {
-			return err
-		}
-		shown := make([]int64, len(list))
-		for i := range list {
-			shown[i] = list[i].ID
-		}
-		ids, err := tx.FindingsByException(ctx, shown...)
-		for _, e := range list {
-			p.Rows = append(p.Rows, req.exceptionRow(view, e, ids[e.ID]))
+		p.Pages = newPager(page, q.Limit, total, func(n int) string { return req.to("/exceptions?show=" + p.Show + "&page=" + decimal(int64(n))) })
+		list, _, err := tx.ExceptionPage(ctx, q)
+		if err == nil {
+			p.Rows, err = req.exceptionRows(ctx, tx, view, list)
 		}
 		return err
 	})
-}
-
-// exceptionForm is an exception on its way: what was filled in, and what came of
-// it.
-type exceptionForm struct {
-	Target, Projects, Paths, Until, Reason, TriageReason string
-	Forever                                              bool
-	Faults                                               []redoubt.FieldError
-	Preview                                              bool // it may be made, and would change
-	Changes                                              int  // so many findings
-	Where, End                                           string
-}
-
-func exceptionFormFrom(q url.Values) exceptionForm {
-	return exceptionForm{
-		Target: strings.TrimSpace(q.Get("target")), Projects: q.Get("projects"), Paths: q.Get("paths"), Until: strings.TrimSpace(q.Get("until")),
-		Reason: strings.TrimSpace(q.Get("reason")), TriageReason: cmp.Or(q.Get("triage_reason"), redoubt.AcceptableRisk.String()), Forever: q.Get("forever") != "",
+	if err == nil {
+		err = req.titleExceptions(view, p.Rows)
 	}
+	if err == nil {
+		err = req.addCode(p.Rows)
+	}
+	return err
 }
 
-// lines reads a list that has one entry a line.
-func lines(text string) (out []string) {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" {
-			out = append(out, line)
-		}
-	}
-	return out
-}
-
-// exception reads the form; what is wrong with it is in Faults.
-func (f *exceptionForm) exception(req *request) redoubt.Exception {
-	e := redoubt.Exception{Target: f.Target, Projects: lines(f.Projects), Paths: lines(f.Paths), Reason: f.Reason}
-	e.TriageReason, _ = redoubt.ParseTriageReason(f.TriageReason)
-	switch {
-	case f.Forever == (f.Until != ""):
-		f.Faults = append(f.Faults, redoubt.FieldError{Location: "until", Message: "say a last day, or that it never expires, and not both"})
-	case f.Until != "":
-		var err error
-		if e.Until, err = redoubt.ParseUntil(f.Until); err != nil {
-			f.Faults = append(f.Faults, redoubt.FieldError{Location: "until", Message: err.Error()})
-		}
-	}
-	if invalid, ok := errors.AsType[*redoubt.InvalidError](e.Check(req.Clock())); ok {
-		f.Faults = append(f.Faults, invalid.Fields...)
-	}
-	f.Where, f.End = e.Where(), e.UntilText()
-	return e
-}
-
-// addException shows what an exception would do, and makes it once that was
-// seen.
-func (req *request) addException() error {
-	values, err := req.form()
+// exceptionRows reads what lists show of exceptions, but for the titles of findings.
+func (req *request) exceptionRows(ctx context.Context, tx *store.Tx, view *index.View, list []redoubt.Exception) ([]exceptionRow, error) {
+	shown, err := tx.FindingsOfExceptions(ctx, list)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	form := exceptionFormFrom(values)
-	e := form.exception(req)
-	if len(form.Faults) > 0 {
-		return req.showExceptions(http.StatusBadRequest, form)
+	ids, projects := make([]int64, len(list)), make([]int64, 0, len(list))
+	for i, e := range list {
+		if ids[i] = e.ID; e.OfFindings() {
+			projects = append(projects, e.ProjectID)
+		}
 	}
-	if values.Get("seen") == "" {
-		form.Preview = true
-		err = req.view(func(ctx context.Context, tx *store.Tx) error {
-			effect, err := exemption.PreviewAdding(ctx, tx, e)
-			form.Changes = len(effect)
-			return err
-		})
+	names, err := tx.ProjectNames(ctx, projects)
+	if err != nil {
+		return nil, err
+	}
+	ignored, err := tx.FindingsByException(ctx, ids...)
+	rows := make([]exceptionRow, len(list))
+	for i, e := range list {
+		rows[i] = exceptionRow{Exception: e, Now: e.StateAt(req.Clock()), Address: req.to("/exceptions/" + decimal(e.ID)), Project: names[e.ProjectID]}
+		for t, found := range ignored[e.ID] {
+			rows[i].Ignores += view.Count(ignoredFindings(t, found))
+		}
+		for _, lineage := range e.Lineages {
+			rows[i].Finding = cmp.Or(rows[i].Finding, shown[lineage])
+		}
+	}
+	return rows, err
+}
+
+// titleExceptions names what each exception is about: its target, or the first finding.
+func (req *request) titleExceptions(view *index.View, rows []exceptionRow) error {
+	ids := make([]int64, 0, len(rows))
+	for _, r := range rows {
+		if r.Finding != 0 {
+			ids = append(ids, r.Finding)
+		}
+	}
+	found, err := req.findingsByID(view, ids)
+	titles := map[int64]string{}
+	for _, f := range found {
+		titles[f.ID] = f.Title()
+	}
+	for i := range rows {
+		rows[i].Title = cmp.Or(rows[i].Target, titles[rows[i].Finding], "A finding that is gone")
+	}
+	return err
+}
+
+// findingsByID are those of the findings that lists show, of whatever product.
+func (req *request) findingsByID(view *index.View, ids []int64) (out []shownFinding, err error) {
+	for _, p := range products {
+		page, err := view.Page(req.r.Context(), redoubt.FindingFilter{IssueType: p.Type, HasIDs: true, IDs: ids}, 0, max(len(ids), 1))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return req.showExceptions(http.StatusOK, form)
+		found, err := shownFindings(page)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
 	}
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		_, _, err := exemption.AddException(ctx, tx, e)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to("/exceptions?made=1"))
-	return nil
+	return out, nil
 }
 
-// exceptionPage is one exception, with what it ignores.
+// exceptionPage is one exception, what it ignores or names, and the decisions about it.
 type exceptionPage struct {
 	exceptionRow
 	Removing int // findings whose triage would change without it
 	Products []ignoredProduct
+	Findings []requestedFinding // that it names
+	Mine     bool               // the viewer asked for it
+	Approver bool               // the viewer approved it, and may undo that
+	Fault    string             // why the decision was not taken
+	Form     exceptionDecision
+	Today    string // in UTC
+	Done     *message
 }
 
 type ignoredProduct struct {
@@ -195,7 +203,11 @@ type ignoredProduct struct {
 	Rows    []shownFinding
 }
 
-func (req *request) showException() error {
+func (req *request) showException() error { return req.exception(http.StatusOK, nil, "") }
+
+// exception shows the exception that the path names, with what was filled in and why
+// that was not taken.
+func (req *request) exception(status int, form *exceptionDecision, why string) error {
 	id, err := req.id()
 	if err != nil {
 		return err
@@ -204,30 +216,75 @@ func (req *request) showException() error {
 	if err != nil {
 		return err
 	}
-	p := &exceptionPage{}
+	p := &exceptionPage{Today: req.today(), Fault: why, Done: doneMessage(exceptionsDone, req.r.URL.Query().Get("done"))}
 	var ids map[redoubt.IssueType][]int64
-	err = req.view(func(ctx context.Context, tx *store.Tx) error {
-		e, err := tx.Exception(ctx, id)
-		if err != nil {
-			return err
-		}
-		all, err := tx.FindingsByException(ctx, id)
-		if err != nil {
-			return err
-		}
-		ids = all[id]
-		p.exceptionRow = req.exceptionRow(view, e, ids)
-		if req.viewer.May(triager) { // who alone sees it
-			var effect exemption.Effect
-			effect, err = exemption.PreviewRemoving(ctx, tx, e)
-			p.Removing = len(effect)
-		}
+	var named []int64
+	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		ids, named, err = req.readException(ctx, tx, view, p, id)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	if p.Findings, err = req.requestedFindings(view, named); err != nil {
+		return err
+	}
+	if err := req.ignoredProducts(view, p, ids); err != nil {
+		return err
+	}
+	p.Mine = p.CreatorID != 0 && p.CreatorID == req.viewer.UserID
+	p.Approver = p.OfFindings() && p.Now == redoubt.ExceptionActive && p.DecidedBy == req.viewer.Actor()
+	p.Form = proposedApproval(p.Until, req.Clock())
+	if form != nil {
+		p.Form = *form
+	}
+	title := "Exception for " + p.Target
+	if p.OfFindings() {
+		title = "Exception " + decimal(id)
+	}
+	return req.show(status, pageView{Template: "exception", Title: title, Section: "exceptions", Data: p})
+}
+
+// readException reads an exception, the findings that it ignores, and those that it names.
+func (req *request) readException(ctx context.Context, tx *store.Tx, view *index.View, p *exceptionPage, id int64) (ids map[redoubt.IssueType][]int64, named []int64, err error) {
+	e, err := tx.Exception(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := []redoubt.Exception{e}
+	rows, err := req.exceptionRows(ctx, tx, view, list)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.exceptionRow = rows[0]
+	shown, err := tx.FindingsOfExceptions(ctx, list)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, lineage := range e.Lineages {
+		named = append(named, shown[lineage])
+	}
+	if !e.OfFindings() {
+		all, err := tx.FindingsByException(ctx, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		ids = all[id]
+	}
+	if req.viewer.May(triager) && p.Now == redoubt.ExceptionActive { // other people see no form to remove it
+		var effect exceptions.Effect
+		effect, err = exceptions.PreviewRemoving(ctx, tx, e)
+		p.Removing = len(effect)
+	}
+	return ids, named, err
+}
+
+// ignoredProducts reads the findings that the exception of a target ignores.
+func (req *request) ignoredProducts(view *index.View, p *exceptionPage, ids map[redoubt.IssueType][]int64) error {
 	for _, product := range products {
+		if len(ids[product.Type]) == 0 {
+			continue
+		}
 		filter := ignoredFindings(product.Type, ids[product.Type])
 		page, err := view.Page(req.r.Context(), filter, 0, ignoredShown)
 		if err != nil {
@@ -241,7 +298,7 @@ func (req *request) showException() error {
 			p.Products = append(p.Products, ignoredProduct{product, view.Count(filter), rows})
 		}
 	}
-	return req.show(http.StatusOK, pageView{Template: "exception", Title: "Exception for " + p.Target, Section: "exceptions", Data: p})
+	return nil
 }
 
 func (req *request) removeException() error {
@@ -250,22 +307,8 @@ func (req *request) removeException() error {
 		return err
 	}
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		_, _, err := exemption.RemoveException(ctx, tx, id)
+		_, _, err := exceptions.Remove(ctx, tx, id)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to("/exceptions?removed=1"))
-	return nil
-}
-
-// asGlob writes a path as a glob that fits it alone.
-var asGlob = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", `\`, "?")
-
-// AcceptAddress is where what the finding is about is accepted, filled in: its
-// vulnerability, or its rule, in its project.
-func (d *findingDetail) AcceptAddress() string {
-	q := url.Values{"target": {cmp.Or(d.Vulnerability(), d.RuleName)}, "projects": {d.Project.Name}, "paths": {"/" + asGlob.Replace(d.Location.FilePath)}}
-	return "/exceptions?" + q.Encode() + "#add"
+	return req.then(err, "/exceptions?removed=1")
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/triage"
 )
 
 // askForm is an exception that somebody asks for, on its way.
@@ -35,16 +35,16 @@ func (req *request) askException() error {
 	if err != nil {
 		return err
 	}
-	var made redoubt.ExceptionRequest
+	var made redoubt.Exception
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		r := redoubt.ExceptionRequest{Reason: form.Reason, AskerID: req.viewer.UserID}
+		r := redoubt.Exception{Reason: form.Reason, CreatorID: req.viewer.UserID}
 		r.TriageReason, _ = redoubt.ParseTriageReason(form.TriageReason)
-		if r.Until, err = redoubt.RequestEnd(form.Until); err != nil {
+		if r.Until, err = redoubt.ExceptionEnd(form.Until); err != nil {
 			return err
 		}
 		findings, err := tx.FindingsByID(ctx, form.IDs)
 		if err == nil {
-			made, err = triage.Ask(ctx, tx, r, findings)
+			made, err = exceptions.Request(ctx, tx, r, findings)
 		}
 		return err
 	})
@@ -52,7 +52,7 @@ func (req *request) askException() error {
 		form.Fault = why
 		return req.showAskForm(status, form)
 	}
-	return req.then(err, "/exception-requests/"+decimal(made.ID)+"?done=asked")
+	return req.then(err, "/exceptions/"+decimal(made.ID)+"?done=asked")
 }
 
 func (req *request) askFormFrom(values url.Values) (f askForm, err error) {
@@ -61,7 +61,7 @@ func (req *request) askFormFrom(values url.Values) (f askForm, err error) {
 		Back: values.Get("back"), Today: req.today(), Key: "form",
 	}
 	if !req.local(f.Back) {
-		f.Back = req.to("/exception-requests")
+		f.Back = req.to("/exceptions")
 	}
 	picked, err := picked(redoubt.SAST, values["id"])
 	f.IDs = picked.IDs
@@ -76,7 +76,7 @@ func (req *request) showAskForm(status int, form askForm) error {
 	if form.Findings, err = req.findingsByID(view, form.IDs); err != nil {
 		return err
 	}
-	return req.show(status, pageView{Template: "exception_ask", Title: "Ask for an exception", Section: "exception-requests", Data: form})
+	return req.show(status, pageView{Template: "exception_ask", Title: "Ask for an exception", Section: "requests", Data: form})
 }
 
 // MayAsk reports whether there is an exception to ask for: the finding is neither ignored
@@ -92,7 +92,7 @@ func (d *findingDetail) AskForm() askForm {
 
 // askAbout returns the open requests about some findings of a project, and forms for the other
 // findings that are open, each with at most redoubt.MaxRequestFindings.
-func (req *request) askAbout(ids []int64, back string) (forms []askForm, pending []redoubt.ExceptionRequest, err error) {
+func (req *request) askAbout(ids []int64, back string) (forms []askForm, pending []redoubt.Exception, err error) {
 	var open []int64
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		findings, err := tx.FindingsByID(ctx, ids)
@@ -107,7 +107,7 @@ func (req *request) askAbout(ids []int64, back string) (forms []askForm, pending
 		if err != nil {
 			return err
 		}
-		asked, err := tx.OpenExceptionRequests(ctx, lineages)
+		asked, err := tx.RequestedExceptions(ctx, lineages)
 		if err != nil {
 			return err
 		}
@@ -126,10 +126,10 @@ func (req *request) askAbout(ids []int64, back string) (forms []askForm, pending
 }
 
 // openRequests reads the requests that are pending by lineage, each once, in the order of their ids.
-func openRequests(ctx context.Context, tx *store.Tx, byLineage map[int64]int64) (list []redoubt.ExceptionRequest, err error) {
+func openRequests(ctx context.Context, tx *store.Tx, byLineage map[int64]int64) (list []redoubt.Exception, err error) {
 	ids := slices.Sorted(maps.Values(byLineage))
 	for _, id := range slices.Compact(ids) {
-		r, err := tx.ExceptionRequest(ctx, id)
+		r, err := tx.Exception(ctx, id)
 		if err != nil {
 			return nil, err
 		}

@@ -44,8 +44,8 @@ type findingDetail struct {
 	People   *people
 	Today    string // in UTC
 	Mine     bool
-	Ticket   *redoubt.Ticket           // nil: it has none
-	Asked    *redoubt.ExceptionRequest // that waits to be decided; nil: none
+	Ticket   *redoubt.Ticket    // nil: it has none
+	Asked    *redoubt.Exception // that waits to be decided; nil: none
 	Comment  commentForm
 
 	TicketPossible bool   // one can be created

@@ -26,7 +26,7 @@ type moment struct {
 	Note   string
 	Other  int64 // another finding that the note is about; 0: none
 
-	Request int64 // for an exception, that it is about; 0: none
+	Exception int64 // that it is about; 0: none
 
 	Comment     int64      // that it is; 0: none
 	Said        []textPart // of a comment
@@ -58,13 +58,13 @@ func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o 
 	for _, e := range trail {
 		d.History = append(d.History, triageMoment(e, people))
 	}
-	asked, err := tx.ExceptionRequestsOf(ctx, o.LineageID)
+	asked, err := tx.ExceptionsOf(ctx, o.LineageID)
 	if err != nil {
 		return err
 	}
 	for _, r := range asked {
 		d.History = append(d.History, askedMoments(r)...)
-		if r.State == redoubt.RequestOpen {
+		if r.State == redoubt.ExceptionRequested {
 			d.Asked = &r
 		}
 	}
@@ -132,21 +132,22 @@ func precedentNote(state, reason string, at time.Time) string {
 	return note + "; this one is not, unless somebody says so"
 }
 
-// askedMoments tell that an exception was asked for, and what became of that.
-func askedMoments(r redoubt.ExceptionRequest) []moment {
-	what := "Exception asked for"
-	if day := redoubt.LastDay(r.Until); day != "" {
-		what += ", until " + day + " (UTC)"
+// askedMoments are the request for an exception, and the decision about it.
+func askedMoments(e redoubt.Exception) []moment {
+	asked := moment{At: e.CreatedAt, Kind: "triage", Did: "asked", What: "Exception asked for", By: who(e.CreatedBy), Note: e.Reason, Exception: e.ID}
+	until := ""
+	if day := redoubt.LastDay(e.Until); day != "" {
+		until = ", until " + day + " (UTC)"
 	}
-	asked := moment{At: r.AskedAt, Kind: "triage", Did: "asked", What: what, By: who(r.AskedBy), Note: r.Reason, Request: r.ID}
-	if r.State == redoubt.RequestOpen {
+	if e.State == redoubt.ExceptionRequested {
+		asked.What += until
 		return []moment{asked}
 	}
-	what = "Exception request " + r.State.String()
-	if day := redoubt.LastDay(r.Granted); day != "" {
-		what += ", until " + day + " (UTC)"
+	state := e.State.String()
+	if e.State == redoubt.ExceptionActive {
+		state = "approved" + until
 	}
-	return []moment{asked, {At: r.DecidedAt, Kind: "triage", Did: "request-" + r.State.String(), What: what, By: who(r.DecidedBy), Note: r.Answer, Request: r.ID}}
+	return []moment{asked, {At: e.DecidedAt, Kind: "triage", Did: "exception-" + e.State.String(), What: "Exception " + state, By: who(e.DecidedBy), Note: e.Answer, Exception: e.ID}}
 }
 
 // triageMoment tells a decision, an assignment, or both.

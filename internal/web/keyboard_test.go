@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -286,7 +286,7 @@ func TestHostileFindingText(t *testing.T) {
 		CWE: []string{hostile}, References: []string{"javascript:window.harmed=4", "https://example.com/" + hostile, "data:text/html,<script>1</script>"}, URL: "javascript:window.harmed=5",
 	}
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		_, err := ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, ingest.Upload{
+		_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{
 			Project: redoubt.Project{Name: "acme/" + strings.ReplaceAll(hostile, "/", "|"), URL: "https://git.example/acme/x", Tags: []string{`<b onclick=x>`}},
 			Ref:     "refs/heads/" + hostile, Commit: "abc", Full: true, DeclaredFull: true, At: s.clock.Now(),
 			Report: &redoubt.Report{

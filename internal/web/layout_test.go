@@ -52,7 +52,7 @@ func TestPagesAreLaidOut(t *testing.T) {
 	s := demoSite(t)
 	s.longNames()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.InsertException(ctx, redoubt.Exception{Target: "CVE-2021-23337", Reason: "build tools only", TriageReason: redoubt.AcceptableRisk, CreatedBy: "user:Ada Lovelace", CreatedAt: s.clock.Now()})
+		_, err := tx.AddException(ctx, redoubt.Exception{State: redoubt.ExceptionActive, Target: "CVE-2021-23337", Reason: "build tools only", TriageReason: redoubt.AcceptableRisk})
 		return err
 	})
 	s.as(redoubt.RoleAdmin)

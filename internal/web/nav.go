@@ -44,7 +44,7 @@ func navTable() []navGroup {
 			{Label: "SBOM", Path: "/sbom", Section: "sbom", least: viewer},
 			{Label: "Policies", Path: "/policies", Section: "policies", least: viewer},
 			{Label: "Exceptions", Path: "/exceptions", Section: "exceptions", least: viewer},
-			{Label: "Requests", Path: "/exception-requests", Section: "exception-requests", least: viewer},
+			{Label: "Requests", Path: "/exceptions?show=requested", Section: "requests", least: viewer},
 			{Label: "VEX", Path: "/vex", Section: "vex", least: viewer},
 		}},
 		settingsNav,
@@ -80,7 +80,7 @@ func (req *request) countWaiting() (map[string]int, error) {
 		return waiting, err
 	}
 	return waiting, req.view(func(_ context.Context, tx *store.Tx) error {
-		waiting["exception-requests"] = tx.Deployment().OpenRequests
+		waiting["requests"] = tx.Deployment().OpenRequests
 		return nil
 	})
 }

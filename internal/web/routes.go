@@ -136,10 +136,9 @@ func exceptionRoutes() []route {
 		{row(post, org+"/exceptions", triager, writes), (*request).addException},
 		{row(get, org+"/exceptions/{id}", viewer, reads), (*request).showException},
 		{row(post, org+"/exceptions/{id}/remove", triager, writes), (*request).removeException},
-		{row(get, org+"/exception-requests", viewer, reads), (*request).listExceptionRequests},
-		{row(post, org+"/exception-requests", viewer, writes), (*request).askException},
-		{row(get, org+"/exception-requests/{id}", viewer, reads), (*request).showExceptionRequest},
-		{row(post, org+"/exception-requests/{id}", triager, writes), (*request).decideExceptionRequest},
-		{row(post, org+"/exception-requests/{id}/withdraw", viewer, writes), (*request).withdrawExceptionRequest},
+		{row(post, org+"/exceptions/requests", viewer, writes), (*request).askException},
+		{row(post, org+"/exceptions/{id}", triager, writes), (*request).decideException},
+		{row(post, org+"/exceptions/{id}/withdraw", viewer, writes), (*request).withdrawException},
+		{row(post, org+"/exceptions/{id}/undo", triager, writes), (*request).undoException},
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -170,7 +170,7 @@ func TestAScansPageFollowsIt(t *testing.T) {
 	next := branchReport(s, "main", true, "one", "two")
 	next.Begun = &scan
 	s.change(func(ctx context.Context, tx *store.Tx) error {
-		_, err := ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, next)
+		_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, next)
 		return err
 	})
 	b.until(`document.querySelector("[data-count=new]")?.textContent.startsWith("1") && !document.querySelector("[hx-trigger]") && document.querySelector("h1 [data-status=SCAN_STATUS_COMPLETED]")`)

@@ -19,7 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/demo"
 	"github.com/redoubt/redoubt/internal/edge"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
@@ -154,7 +154,7 @@ func applyTo(ctx context.Context, s *store.Store, org redoubt.Deployment, u inge
 	return s.Update(ctx, org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		reports, err := conceal.Resolve(ctx, tx, cleaned)
 		if err == nil {
-			_, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, u, reports)
+			_, err = ingest.ApplyAll(ctx, tx, exceptions.ForImport{Store: tx}, u, reports)
 		}
 		return err
 	})

@@ -173,7 +173,7 @@ func (req *request) undo() error {
 		if o.first, err = tx.LastTriageEvent(ctx); err != nil {
 			return err
 		}
-		undone, err := triage.UndoApproved(ctx, tx, events)
+		undone, err := triage.Undo(ctx, tx, events)
 		if err != nil {
 			return err
 		}

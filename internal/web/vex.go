@@ -6,7 +6,7 @@ import (
 	"net/url"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -66,7 +66,7 @@ func (req *request) readVEX(ctx context.Context, tx *store.Tx, p *vexPage, page 
 	if err != nil {
 		return err
 	}
-	reviews, err := exemption.ReviewProposals(ctx, tx, list)
+	reviews, err := exceptions.ReviewProposals(ctx, tx, list)
 	if err != nil {
 		return err
 	}
@@ -125,9 +125,9 @@ func (p *vexDocumentPage) read(ctx context.Context, tx *store.Tx, page int) erro
 	}
 	p.Pages = newPager(page, statementsPerPage, len(d.Statements), func(n int) string { return p.Address + "?page=" + decimal(int64(n)) })
 	shown := d.Statements[min((page-1)*statementsPerPage, len(d.Statements)):min(page*statementsPerPage, len(d.Statements))]
-	var review exemption.Review
+	var review exceptions.Review
 	if p.Proposed {
-		if review, err = exemption.ReviewVEX(ctx, tx, d, shown); err != nil {
+		if review, err = exceptions.ReviewVEX(ctx, tx, d, shown); err != nil {
 			return err
 		}
 	}
@@ -157,13 +157,13 @@ func (req *request) decideVEX() error {
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		switch form.Get("decision") {
 		case "accept":
-			receipt, err := exemption.AcceptVEX(ctx, tx, id, statements...)
+			receipt, err := exceptions.AcceptVEX(ctx, tx, id, statements...)
 			if err != nil {
 				return err
 			}
 			q.Set("accepted", decimal(int64(receipt.Changed)))
 		case "refuse":
-			n, err := exemption.RefuseVEX(ctx, tx, id, statements...)
+			n, err := exceptions.RefuseVEX(ctx, tx, id, statements...)
 			if err != nil {
 				return err
 			}
@@ -193,7 +193,7 @@ func (req *request) removeVEX() error {
 	}
 	var changed int
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		_, changed, err = exemption.RemoveVEX(ctx, tx, id)
+		_, changed, err = exceptions.RemoveVEX(ctx, tx, id)
 		return err
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -31,7 +31,7 @@ func (s *site) propose(name string, vulnerabilities ...string) (page string) {
 				Names: []string{v}, Status: redoubt.VEXNotAffected, Justification: "component_not_present", Detail: "<i>looked</i> at " + v,
 			})
 		}
-		receipt, err := exemption.PutVEX(ctx, tx, d)
+		receipt, err := exceptions.PutVEX(ctx, tx, d)
 		page = "/vex/" + decimal(receipt.Document.ID)
 		return err
 	})
@@ -164,7 +164,7 @@ func TestListsOfDecisionsHavePages(t *testing.T) {
 	}
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		for i := range exceptionsPerPage + 1 {
-			if _, err := tx.InsertException(ctx, redoubt.Exception{Target: fmt.Sprint("rule-", i), Reason: "x", TriageReason: redoubt.AcceptableRisk, CreatedAt: tx.Now()}); err != nil {
+			if _, err := tx.AddException(ctx, redoubt.Exception{State: redoubt.ExceptionActive, Target: fmt.Sprint("rule-", i), Reason: "x", TriageReason: redoubt.AcceptableRisk}); err != nil {
 				return err
 			}
 		}

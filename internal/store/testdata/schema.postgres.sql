@@ -251,43 +251,33 @@ exception.reason text NOT NULL
 exception.triage_reason smallint NOT NULL
 exception.until_at bigint
 exception.created_at bigint NOT NULL
-exception.created_by text NOT NULL
+exception.state smallint NOT NULL DEFAULT 2
+exception.project_id bigint NOT NULL DEFAULT 0
+exception.wished_at bigint
+exception.creator_id bigint NOT NULL DEFAULT 0
+exception.created_by_json text NOT NULL DEFAULT '{}'::text
+exception.decided_at bigint
+exception.decided_by_json text NOT NULL DEFAULT '{}'::text
+exception.answer text NOT NULL DEFAULT ''::text
+CREATE INDEX exception_state ON public.exception USING btree (deployment_id, state, id)
 CREATE UNIQUE INDEX exception_pkey ON public.exception USING btree (deployment_id, id)
 exception PRIMARY KEY (deployment_id, id)
+exception_finding.deployment_id bigint NOT NULL
+exception_finding.exception_id bigint NOT NULL
+exception_finding.number integer NOT NULL
+exception_finding.lineage_id bigint NOT NULL
+CREATE INDEX exception_finding_lineage ON public.exception_finding USING btree (deployment_id, lineage_id)
+CREATE UNIQUE INDEX exception_finding_pkey ON public.exception_finding USING btree (deployment_id, exception_id, number)
+exception_finding FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+exception_finding PRIMARY KEY (deployment_id, exception_id, number)
 SEQUENCE exception_id_seq MAXVALUE 9007199254740991
-exception_request.deployment_id bigint NOT NULL
-exception_request.id bigint NOT NULL
-exception_request.project_id bigint NOT NULL
-exception_request.state smallint NOT NULL
-exception_request.reason text NOT NULL
-exception_request.triage_reason smallint NOT NULL
-exception_request.until_at bigint
-exception_request.asked_at bigint NOT NULL
-exception_request.asked_by_json text NOT NULL
-exception_request.asker_id bigint NOT NULL
-exception_request.decided_at bigint
-exception_request.decided_by_json text NOT NULL
-exception_request.answer text NOT NULL
-exception_request.granted_at bigint
-CREATE INDEX exception_request_state ON public.exception_request USING btree (deployment_id, state, id)
-CREATE UNIQUE INDEX exception_request_pkey ON public.exception_request USING btree (deployment_id, id)
-exception_request FOREIGN KEY (deployment_id) REFERENCES deployment(id)
-exception_request PRIMARY KEY (deployment_id, id)
-exception_request_finding.deployment_id bigint NOT NULL
-exception_request_finding.request_id bigint NOT NULL
-exception_request_finding.number integer NOT NULL
-exception_request_finding.lineage_id bigint NOT NULL
-CREATE INDEX exception_request_lineage ON public.exception_request_finding USING btree (deployment_id, lineage_id)
-CREATE UNIQUE INDEX exception_request_finding_pkey ON public.exception_request_finding USING btree (deployment_id, request_id, number)
-exception_request_finding FOREIGN KEY (deployment_id) REFERENCES deployment(id)
-exception_request_finding PRIMARY KEY (deployment_id, request_id, number)
-exemption_mark.deployment_id bigint NOT NULL
-exemption_mark.version bigint NOT NULL
-exemption_mark.triage_event bigint NOT NULL
-exemption_mark.advisories bigint NOT NULL
-exemption_mark.marked_at bigint NOT NULL
-CREATE UNIQUE INDEX exemption_mark_pkey ON public.exemption_mark USING btree (deployment_id)
-exemption_mark PRIMARY KEY (deployment_id)
+exception_mark.deployment_id bigint NOT NULL
+exception_mark.version bigint NOT NULL
+exception_mark.triage_event bigint NOT NULL
+exception_mark.advisories bigint NOT NULL
+exception_mark.marked_at bigint NOT NULL
+CREATE UNIQUE INDEX exemption_mark_pkey ON public.exception_mark USING btree (deployment_id)
+exception_mark PRIMARY KEY (deployment_id)
 failed_attempt.deployment_id bigint NOT NULL
 failed_attempt.name text NOT NULL
 failed_attempt.at bigint NOT NULL

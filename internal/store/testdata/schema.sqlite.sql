@@ -254,36 +254,19 @@ CREATE TABLE exception (
     triage_reason SMALLINT NOT NULL,
     until_at      BIGINT,            -- NULL is for ever
     created_at    BIGINT   NOT NULL,
-    created_by    TEXT     NOT NULL,
+    state SMALLINT NOT NULL DEFAULT 2, project_id BIGINT NOT NULL DEFAULT 0, wished_at BIGINT, creator_id BIGINT NOT NULL DEFAULT 0, created_by_json TEXT NOT NULL DEFAULT '{}', decided_at BIGINT, decided_by_json TEXT NOT NULL DEFAULT '{}', answer TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (deployment_id, id)
 );
-CREATE TABLE exception_request (
-    deployment_id   BIGINT   NOT NULL REFERENCES deployment (id),
-    id              BIGINT   NOT NULL, -- of the sequence of connection
-    project_id      BIGINT   NOT NULL,
-    state           SMALLINT NOT NULL, -- redoubt.ExceptionRequestState
-    reason          TEXT     NOT NULL,
-    triage_reason   SMALLINT NOT NULL, -- redoubt.TriageReason
-    until_at        BIGINT,            -- the end that is wished; NULL: none
-    asked_at        BIGINT   NOT NULL,
-    asked_by_json   TEXT     NOT NULL,
-    asker_id        BIGINT   NOT NULL, -- user; 0: no user asked
-    decided_at      BIGINT,
-    decided_by_json TEXT     NOT NULL,
-    answer          TEXT     NOT NULL,
-    granted_at      BIGINT,            -- when what was approved ends; NULL: never
-    PRIMARY KEY (deployment_id, id)
-);
-CREATE INDEX exception_request_state ON exception_request (deployment_id, state, id);
-CREATE TABLE exception_request_finding (
+CREATE INDEX exception_state ON exception (deployment_id, state, id);
+CREATE TABLE exception_finding (
     deployment_id BIGINT NOT NULL REFERENCES deployment (id),
-    request_id    BIGINT NOT NULL,
+    exception_id  BIGINT NOT NULL,
     number        INT    NOT NULL, -- from 1
     lineage_id    BIGINT NOT NULL,
-    PRIMARY KEY (deployment_id, request_id, number)
+    PRIMARY KEY (deployment_id, exception_id, number)
 );
-CREATE INDEX exception_request_lineage ON exception_request_finding (deployment_id, lineage_id);
-CREATE TABLE exemption_mark (
+CREATE INDEX exception_finding_lineage ON exception_finding (deployment_id, lineage_id);
+CREATE TABLE "exception_mark" (
     deployment_id BIGINT NOT NULL,
     version       BIGINT NOT NULL, -- of the deployment
     triage_event  BIGINT NOT NULL, -- the newest of the trail

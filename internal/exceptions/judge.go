@@ -1,4 +1,4 @@
-package exemption
+package exceptions
 
 import (
 	"cmp"
@@ -14,15 +14,20 @@ import (
 // by what VEX documents claim.
 type Judge struct {
 	byRule, byName map[string][]*redoubt.Exception // active ones by target; names in upper case
+	byID           map[int64]*redoubt.Exception    // active ones of findings
 	now            time.Time
 }
 
 // NewJudge judges by the exceptions that are active at the time.
 func NewJudge(exceptions []redoubt.Exception, now time.Time) *Judge {
-	j := &Judge{byRule: map[string][]*redoubt.Exception{}, byName: map[string][]*redoubt.Exception{}, now: now}
+	j := &Judge{byRule: map[string][]*redoubt.Exception{}, byName: map[string][]*redoubt.Exception{}, byID: map[int64]*redoubt.Exception{}, now: now}
 	for i := range exceptions {
-		e := &exceptions[i]
-		if name := strings.ToUpper(e.Target); e.Active(now) {
+		switch e := &exceptions[i]; {
+		case !e.Active(now):
+		case e.OfFindings():
+			j.byID[e.ID] = e
+		default:
+			name := strings.ToUpper(e.Target)
 			j.byRule[e.Target] = append(j.byRule[e.Target], e)
 			j.byName[name] = append(j.byName[name], e)
 		}
@@ -31,14 +36,17 @@ func NewJudge(exceptions []redoubt.Exception, now time.Time) *Judge {
 }
 
 // Decide tells what the triage of a lineage should be, and whether that is
-// another than it has. It is ignored while exceptions cover all its active
-// occurrences, so that none hides what moved elsewhere; the exception that
-// ignored it first keeps it. Where none covers it, what VEX documents say of it
+// another than it has. It is ignored while an exception names it, or while exceptions cover
+// all its active occurrences, so that none hides what moved elsewhere; the exception that
+// ignored it first keeps it, then those that name it come first, then the older ones.
+// Where none covers it, what VEX documents say of it
 // counts. Where those say nothing either, what one of them decided is reopened.
-// What a person or another worker decided stays.
-func (j *Judge) Decide(c *redoubt.ExemptionCase) (redoubt.TriageEvent, bool) {
+// What a person or another worker decided stays, unless an exception that names the finding was
+// granted after it.
+func (j *Judge) Decide(c *redoubt.ExceptionCase) (redoubt.TriageEvent, bool) {
 	before := c.Lineage.Triage
-	if before.DecidedByPerson() || ignoredByOthers(before) {
+	granted := func(e *redoubt.Exception) bool { return e.DecidedAt.After(before.At) }
+	if ignoredByOthers(before) || before.DecidedByPerson() && !slices.ContainsFunc(j.naming(c), granted) {
 		return redoubt.TriageEvent{}, false
 	}
 	after, note := j.triage(c)
@@ -52,15 +60,16 @@ func (j *Judge) Decide(c *redoubt.ExemptionCase) (redoubt.TriageEvent, bool) {
 
 // triage is what a lineage's triage should be, and the line for its trail; no
 // line where it should stay.
-func (j *Judge) triage(c *redoubt.ExemptionCase) (after redoubt.Triage, note string) {
+func (j *Judge) triage(c *redoubt.ExceptionCase) (after redoubt.Triage, note string) {
 	before := c.Lineage.Triage
 	active := activeOccurrences(c)
-	if by := j.covering(c.Project, active); len(by) > 0 {
+	if by := append(j.naming(c), j.covering(c.Project, active)...); len(by) > 0 {
 		if before.State == redoubt.TriageIgnored && slices.ContainsFunc(by, func(e *redoubt.Exception) bool { return e.Actor() == before.By }) {
 			return before, ""
 		}
 		first := by[0]
-		return redoubt.Triage{State: redoubt.TriageIgnored, Reason: first.TriageReason, Comment: first.Reason, By: first.Actor()}, first.Reason
+		comment := cmp.Or(first.Answer, first.Reason)
+		return redoubt.Triage{State: redoubt.TriageIgnored, Reason: first.TriageReason, Comment: comment, By: first.Actor()}, noteOf(first, comment)
 	}
 	if best := claimed(c.Project, active); best != nil {
 		t := best.Statement.Triage()
@@ -77,6 +86,15 @@ func (j *Judge) triage(c *redoubt.ExemptionCase) (after redoubt.Triage, note str
 	return before, ""
 }
 
+// noteOf is the line that an exception leaves in a trail. It names the approver, also when the
+// exception has ended.
+func noteOf(e *redoubt.Exception, comment string) string {
+	if !e.OfFindings() {
+		return comment
+	}
+	return redoubt.Shorten("Approved by "+cmp.Or(e.DecidedBy.Label(), e.DecidedBy.String())+": "+comment, redoubt.MaxNote)
+}
+
 // ignoredByOthers reports whether a worker ignored it, by neither an exception nor a VEX statement.
 func ignoredByOthers(t redoubt.Triage) bool {
 	return t.Automatic && t.State == redoubt.TriageIgnored && t.By.Kind != redoubt.ActorException && t.By.Kind != redoubt.ActorVEX
@@ -88,9 +106,19 @@ func reopened(t redoubt.Triage) bool {
 	return t.State == redoubt.TriageReopened && (t.By.Kind == redoubt.ActorException || t.Comment == "")
 }
 
+// naming lists the active exceptions that name the lineage, by id.
+func (j *Judge) naming(c *redoubt.ExceptionCase) (list []*redoubt.Exception) {
+	for _, id := range c.NamedBy {
+		if e := j.byID[id]; e != nil {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
 // covering lists the exceptions that cover one of the occurrences, by id; none
 // where an occurrence is covered by none.
-func (j *Judge) covering(p redoubt.Project, active []*redoubt.ExemptionOccurrence) (by []*redoubt.Exception) {
+func (j *Judge) covering(p redoubt.Project, active []*redoubt.ExceptionOccurrence) (by []*redoubt.Exception) {
 	for _, o := range active {
 		before := len(by)
 		for _, e := range j.named(o) {
@@ -108,7 +136,7 @@ func (j *Judge) covering(p redoubt.Project, active []*redoubt.ExemptionOccurrenc
 
 // named lists the exceptions whose target is an occurrence's rule or one of the
 // names of its vulnerability.
-func (j *Judge) named(o *redoubt.ExemptionOccurrence) []*redoubt.Exception {
+func (j *Judge) named(o *redoubt.ExceptionOccurrence) []*redoubt.Exception {
 	list := slices.Clip(j.byRule[o.Rule])
 	for _, name := range o.Names {
 		list = append(list, j.byName[name]...)
@@ -118,14 +146,14 @@ func (j *Judge) named(o *redoubt.ExemptionOccurrence) []*redoubt.Exception {
 
 // covers reports whether an exception whose target the occurrence is covers its
 // place.
-func covers(e *redoubt.Exception, p redoubt.Project, o *redoubt.ExemptionOccurrence) bool {
+func covers(e *redoubt.Exception, p redoubt.Project, o *redoubt.ExceptionOccurrence) bool {
 	return (len(e.Paths) == 0 || slices.ContainsFunc(o.Paths, func(path string) bool { return glob.Match(e.Paths, path) })) &&
 		redoubt.PolicyScope{Projects: e.Projects}.Covers(p)
 }
 
 // activeOccurrences lists the occurrences that count: those that are unresolved
 // or muted, or all where none is.
-func activeOccurrences(c *redoubt.ExemptionCase) (list []*redoubt.ExemptionOccurrence) {
+func activeOccurrences(c *redoubt.ExceptionCase) (list []*redoubt.ExceptionOccurrence) {
 	for _, o := range c.Occurrences {
 		if o.State == redoubt.Unresolved || o.State == redoubt.Muted {
 			list = append(list, o)

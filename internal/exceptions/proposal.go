@@ -1,4 +1,4 @@
-package exemption
+package exceptions
 
 import (
 	"context"

@@ -1,8 +1,9 @@
-package exemption
+package exceptions
 
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ func (full) Now() time.Time       { return now }
 func (full) Actor() redoubt.Actor { return redoubt.Actor{} }
 
 func (full) Exceptions(context.Context) ([]redoubt.Exception, error) {
-	return make([]redoubt.Exception, redoubt.MaxExceptions), nil
+	return slices.Repeat([]redoubt.Exception{{State: redoubt.ExceptionActive}}, redoubt.MaxExceptions), nil
 }
 
 func (full) CountVEX(context.Context, bool) (int, error) { return redoubt.MaxVEXDocuments, nil }
@@ -31,15 +32,15 @@ type wordy struct{ full }
 
 func (wordy) Exceptions(context.Context) ([]redoubt.Exception, error) {
 	half := strings.Repeat("x", redoubt.MaxExceptionBytes/4)
-	return []redoubt.Exception{{Target: half, Reason: half}, {Paths: redoubt.PathGlobs{half}, Projects: redoubt.ProjectGlobs{half}}}, nil
+	return []redoubt.Exception{{State: redoubt.ExceptionActive, Target: half, Reason: half}, {State: redoubt.ExceptionActive, Paths: redoubt.PathGlobs{half}, Projects: redoubt.ProjectGlobs{half}}}, nil
 }
 
 func TestOneTooManyIsRefused(t *testing.T) {
-	_, _, err := AddException(t.Context(), full{}, redoubt.Exception{Target: "x", Reason: "y", TriageReason: redoubt.AcceptableRisk})
+	_, _, err := Add(t.Context(), full{}, redoubt.Exception{Target: "x", Reason: "y", TriageReason: redoubt.AcceptableRisk})
 	if _, ok := errors.AsType[*redoubt.InvalidError](err); !ok || !strings.Contains(err.Error(), "10000 exceptions") {
 		t.Errorf("an exception: %v", err)
 	}
-	_, _, err = AddException(t.Context(), wordy{}, redoubt.Exception{Target: "x", Reason: "y", TriageReason: redoubt.AcceptableRisk})
+	_, _, err = Add(t.Context(), wordy{}, redoubt.Exception{Target: "x", Reason: "y", TriageReason: redoubt.AcceptableRisk})
 	if _, ok := errors.AsType[*redoubt.InvalidError](err); !ok || !strings.Contains(err.Error(), "33554434 bytes") {
 		t.Errorf("one that says too much beside the others: %v", err)
 	}

@@ -17,9 +17,9 @@ const (
 	byVEX       = `triaged_by_json LIKE '{"kind":"vex"%'`
 )
 
-// ExemptionCandidates lists the lineages of a scope, ascending, each once. Those
+// ExceptionCandidates lists the lineages of a scope, ascending, each once. Those
 // that an exception left reopened are decided about by none.
-func (tx *Tx) ExemptionCandidates(ctx context.Context, scope redoubt.ExemptionScope) ([]int64, error) {
+func (tx *Tx) ExceptionCandidates(ctx context.Context, scope redoubt.ExceptionScope) ([]int64, error) {
 	known, err := tx.aliasesOf(ctx, orEmpty(scope.Names), nil)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,9 @@ func (tx *Tx) ExemptionCandidates(ctx context.Context, scope redoubt.ExemptionSc
 		subjects = `SELECT DISTINCT f.lineage_id FROM finding_subject s
 			JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id WHERE s.deployment_id = $1`
 		lineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND automatic = 1`
-		anyVEX   = ` AND EXISTS (SELECT 1 FROM vex_document WHERE deployment_id = $1)`
+		named    = `SELECT q.lineage_id FROM exception_finding q JOIN exception r ON r.deployment_id = q.deployment_id AND r.id = q.exception_id
+			WHERE q.deployment_id = $1`
+		anyVEX = ` AND EXISTS (SELECT 1 FROM vex_document WHERE deployment_id = $1)`
 	)
 	w := &where{tx: tx}
 	var reads []string
@@ -48,6 +50,7 @@ func (tx *Tx) ExemptionCandidates(ctx context.Context, scope redoubt.ExemptionSc
 		{len(scope.Names) > 0, subjects, "UPPER(s.vulnerability)", slices.Sorted(maps.Keys(known.byName)), ofFinding},
 		{len(known.byGroup) > 0, subjects, "s.group_id", slices.Sorted(maps.Keys(known.byGroup)), ofFinding},
 		{scope.Dependencies, subjects + anyVEX, "", nil, ofFinding},
+		{scope.Named, named, "r.state", []int64{int64(redoubt.ExceptionActive)}, ofNamed},
 		{scope.Exempted, lineages + ` AND (` + byException + ` OR ` + byVEX + `)`, "", nil, ofLineage},
 		{len(actors) > 0, lineages, "triaged_by_json", actors, ofLineage},
 	} {
@@ -75,10 +78,15 @@ func (tx *Tx) ExemptionCandidates(ctx context.Context, scope redoubt.ExemptionSc
 	return ids, nil
 }
 
-var ofFinding, ofLineage = [2]string{"f.lineage_id", "f.project_id"}, [2]string{"id", "project_id"}
+// Columns of the lineage and of its project.
+var (
+	ofFinding = [2]string{"f.lineage_id", "f.project_id"}
+	ofLineage = [2]string{"id", "project_id"}
+	ofNamed   = [2]string{"q.lineage_id", "r.project_id"}
+)
 
 // within adds the bounds of a scope.
-func (w *where) within(columns [2]string, scope redoubt.ExemptionScope) {
+func (w *where) within(columns [2]string, scope redoubt.ExceptionScope) {
 	for i, bound := range [][]int64{scope.Lineages, scope.Projects} {
 		if bound != nil {
 			w.in(columns[i], bound)
@@ -86,24 +94,27 @@ func (w *where) within(columns [2]string, scope redoubt.ExemptionScope) {
 	}
 }
 
-// ExemptionCases reads lineages with what decides whether they are exempt;
+// ExceptionCases reads lineages with what decides whether they are exempt;
 // unknown ones are not in the answer.
-func (tx *Tx) ExemptionCases(ctx context.Context, ids []int64) ([]redoubt.ExemptionCase, error) {
-	cases, err := tx.exemptionProjects(ctx, ids)
+func (tx *Tx) ExceptionCases(ctx context.Context, ids []int64) ([]redoubt.ExceptionCase, error) {
+	cases, err := tx.exceptionProjects(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	at := make(map[int64]*redoubt.ExemptionCase, len(cases))
+	at := make(map[int64]*redoubt.ExceptionCase, len(cases))
 	for i := range cases {
 		at[cases[i].Lineage.ID] = &cases[i]
+	}
+	if err := tx.nameCases(ctx, at, ids); err != nil {
+		return nil, err
 	}
 	var subjects []vulnerableOccurrence
 	in, arg := tx.in("f.lineage_id", 2, ids)
 	err = each(ctx, tx, func(r row) error {
 		var lineage int64
 		var path, lockfile string
-		o := &redoubt.ExemptionOccurrence{}
-		s := vulnerableOccurrence{ExemptionOccurrence: o}
+		o := &redoubt.ExceptionOccurrence{}
+		s := vulnerableOccurrence{ExceptionOccurrence: o}
 		err := r.Scan(&lineage, &o.Ref, &o.Rule, &path, &o.State, &lockfile, &s.vulnerability, &s.group, &o.Ecosystem, &o.Package, &o.Version)
 		o.Paths = []string{path}
 		if lockfile != "" && lockfile != path {
@@ -130,8 +141,23 @@ func (tx *Tx) ExemptionCases(ctx context.Context, ids []int64) ([]redoubt.Exempt
 	return cases, tx.claim(ctx, subjects)
 }
 
-// exemptionProjects reads lineages and the projects that they are of.
-func (tx *Tx) exemptionProjects(ctx context.Context, ids []int64) ([]redoubt.ExemptionCase, error) {
+// nameCases reads which active exceptions name lineages.
+func (tx *Tx) nameCases(ctx context.Context, at map[int64]*redoubt.ExceptionCase, ids []int64) error {
+	in, arg := tx.in("q.lineage_id", 3, ids)
+	return each(ctx, tx, func(r row) error {
+		var lineage, id int64
+		err := r.Scan(&lineage, &id)
+		if c := at[lineage]; c != nil {
+			c.NamedBy = append(c.NamedBy, id)
+		}
+		return err
+	}, `SELECT DISTINCT q.lineage_id, q.exception_id FROM exception_finding q
+		JOIN exception r ON r.deployment_id = q.deployment_id AND r.id = q.exception_id
+		WHERE q.deployment_id = $1 AND r.state = $2 AND `+in+` ORDER BY q.exception_id`, int64(redoubt.ExceptionActive), arg)
+}
+
+// exceptionProjects reads lineages and the projects that they are of.
+func (tx *Tx) exceptionProjects(ctx context.Context, ids []int64) ([]redoubt.ExceptionCase, error) {
 	lineages, err := tx.lineages(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -147,13 +173,13 @@ func (tx *Tx) exemptionProjects(ctx context.Context, ids []int64) ([]redoubt.Exe
 	for _, p := range projects {
 		of[p.ID] = p
 	}
-	cases := make([]redoubt.ExemptionCase, len(lineages))
+	cases := make([]redoubt.ExceptionCase, len(lineages))
 	for i, l := range lineages {
 		p := of[l.ProjectID]
 		if p.ID == 0 {
 			return nil, fmt.Errorf("project %d: %w", l.ProjectID, redoubt.ErrNotFound)
 		}
-		cases[i] = redoubt.ExemptionCase{Lineage: l, Project: p}
+		cases[i] = redoubt.ExceptionCase{Lineage: l, Project: p}
 	}
 	return cases, nil
 }
@@ -161,7 +187,7 @@ func (tx *Tx) exemptionProjects(ctx context.Context, ids []int64) ([]redoubt.Exe
 // vulnerableOccurrence is an occurrence of a vulnerability, as its source names
 // it, in upper case.
 type vulnerableOccurrence struct {
-	*redoubt.ExemptionOccurrence
+	*redoubt.ExceptionOccurrence
 	vulnerability string
 	group         int64 // of advisories, or 0
 }

@@ -1,4 +1,4 @@
-package exemption
+package exceptions
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ type claim struct{ redoubt.VEXClaim }
 // claimed is what documents say of occurrences: of each what counts there, and
 // of these the most cautious. It is nil where they say nothing of one of them, so
 // that none hides what is somewhere else.
-func claimed(p redoubt.Project, active []*redoubt.ExemptionOccurrence) (best *claim) {
+func claimed(p redoubt.Project, active []*redoubt.ExceptionOccurrence) (best *claim) {
 	for _, o := range active {
 		here := claimedOf(p, o)
 		if here == nil {
@@ -29,7 +29,7 @@ func claimed(p redoubt.Project, active []*redoubt.ExemptionOccurrence) (best *cl
 }
 
 // claimedOf is the claim that counts for one occurrence, or nil.
-func claimedOf(p redoubt.Project, o *redoubt.ExemptionOccurrence) (best *claim) {
+func claimedOf(p redoubt.Project, o *redoubt.ExceptionOccurrence) (best *claim) {
 	for _, said := range o.Claims {
 		if c := (&claim{said}); c.covers(p, o) && (best == nil || c.order(best) > 0) {
 			best = c
@@ -40,7 +40,7 @@ func claimedOf(p redoubt.Project, o *redoubt.ExemptionOccurrence) (best *claim) 
 
 // covers reports whether the claim, which is about the vulnerability, is about
 // the occurrence too.
-func (c *claim) covers(p redoubt.Project, o *redoubt.ExemptionOccurrence) bool {
+func (c *claim) covers(p redoubt.Project, o *redoubt.ExceptionOccurrence) bool {
 	d, s := c.Document, c.Statement
 	if !isFor(d, p, o.Ref) || o.Package == "" {
 		return false

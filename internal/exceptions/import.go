@@ -1,4 +1,4 @@
-package exemption
+package exceptions
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// ForImport is a transaction's exemptions as an import asks for them.
+// ForImport is a transaction's exceptions as an import asks for them.
 type ForImport struct{ Store Store }
 
 // Reevaluate is Reevaluate of the package, in the transaction.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -23,9 +23,9 @@ func TestAliasesThatChangeMeanwhileAreFollowed(t *testing.T) {
 		others()
 		w := d.vulnerable(d.project("acme/payments"), 1)
 		d.except(accepted("GHSA-AAAA"))
-		var due exemption.Due
+		var due exceptions.Due
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			due, err = exemption.FindDue(ctx, tx)
+			due, err = exceptions.FindDue(ctx, tx)
 			return err
 		})
 		putAdvisories(t, s, record("GHSA-AAAA", []string{"npm/p"}, "CVE-2021-44228"))
@@ -34,7 +34,7 @@ func TestAliasesThatChangeMeanwhileAreFollowed(t *testing.T) {
 		putAdvisories(t, s, record("GHSA-BBBB", []string{"npm/q"}))
 		publish(t, s) // which prunes what all who are marked have followed
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, err := exemption.ApplyDue(ctx, tx, due)
+			_, err := exceptions.ApplyDue(ctx, tx, due)
 			return err
 		})
 		d.followAll()

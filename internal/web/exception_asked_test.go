@@ -13,8 +13,8 @@ import (
 // asks asks for an exception and returns the request's id.
 func (s *site) asks(reason string, findings ...string) string {
 	s.t.Helper()
-	a := s.post("/exception-requests", url.Values{"id": findings, "reason": {reason}, "until": {"2999-01-31"}, "triage_reason": {"no_time"}})
-	id, asked := strings.CutPrefix(strings.TrimSuffix(a.Header.Get("Location"), "?done=asked"), "/orgs/acme/exception-requests/")
+	a := s.post("/exceptions/requests", url.Values{"id": findings, "reason": {reason}, "until": {"2999-01-31"}, "triage_reason": {"no_time"}})
+	id, asked := strings.CutPrefix(strings.TrimSuffix(a.Header.Get("Location"), "?done=asked"), "/orgs/acme/exceptions/")
 	if a.StatusCode != http.StatusSeeOther || !asked {
 		s.t.Fatalf("asking: %s %s", a.Status, a.text)
 	}
@@ -24,7 +24,7 @@ func (s *site) asks(reason string, findings ...string) string {
 // waits is how many requests the navigation says wait.
 func (s *site) waits() string {
 	s.t.Helper()
-	m := regexp.MustCompile(`(?s)href="/orgs/acme/exception-requests"[^>]*>(.*?)</a>`).FindStringSubmatch(s.page("/overview"))
+	m := regexp.MustCompile(`(?s)href="/orgs/acme/exceptions\?show=requested"[^>]*>(.*?)</a>`).FindStringSubmatch(s.page("/overview"))
 	if m == nil {
 		s.t.Fatal("the navigation has no requests")
 	}
@@ -40,9 +40,9 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 		t.Error("who may triage is offered to ask")
 	}
 	s.as(redoubt.RoleViewer)
-	shows(t, s.page("/findings/"+finding), `[data-ask] form[action$="/exception-requests"] [name=id][value="`+finding+`"]`)
+	shows(t, s.page("/findings/"+finding), `[data-ask] form[action$="/exceptions/requests"] [name=id][value="`+finding+`"]`)
 	id := s.asks("<b>only</b> our tests", finding)
-	one := s.page("/exception-requests/" + id + "?done=asked")
+	one := s.page("/exceptions/" + id + "?done=asked")
 	shows(t, one, "[data-say=asked]", "[data-reason=no_time]", `form[action$="/withdraw"]`)
 	says(t, one, "&lt;b&gt;only&lt;/b&gt; our tests", "2999-01-31", "/orgs/acme/findings/"+finding)
 	checkInline(t, one)
@@ -50,19 +50,19 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 		t.Error("a viewer is asked to decide")
 	}
 	panel := s.page("/findings/" + finding)
-	shows(t, panel, `[data-asked] a[href$="/exception-requests/`+id+`"]`, `.history [data-did=asked] a[href$="/exception-requests/`+id+`"]`)
+	shows(t, panel, `[data-asked] a[href$="/exceptions/`+id+`"]`, `.history [data-did=asked] a[href$="/exceptions/`+id+`"]`)
 	says(t, textAt(t, panel, ".history [data-did=asked]"), "2999-01-31")
 	if strings.Contains(panel, "data-ask>") {
 		t.Error("what was asked already may be asked again")
 	}
-	again := s.post("/exception-requests", url.Values{"id": {finding}, "reason": {"kept <typed>"}})
+	again := s.post("/exceptions/requests", url.Values{"id": {finding}, "reason": {"kept <typed>"}})
 	if again.StatusCode != http.StatusConflict {
 		t.Errorf("asked twice: %s", again.Status)
 	}
 	says(t, textAt(t, again.text, "[role=alert]"), id, finding)
 	says(t, again.text, "kept &lt;typed&gt;")
 	for _, form := range []url.Values{{"id": {finding}, "reason": {" "}}, {"id": {finding}, "reason": {"x"}, "until": {"soon"}}, {"id": {"x"}, "reason": {"x"}}, {"reason": {"x"}}} {
-		if a := s.post("/exception-requests", form); a.StatusCode != http.StatusBadRequest {
+		if a := s.post("/exceptions/requests", form); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%v: %s", form, a.Status)
 		}
 	}
@@ -71,8 +71,8 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 	if got := s.waits(); got != "1" {
 		t.Errorf("%q wait in the navigation", got)
 	}
-	says(t, s.page("/exception-requests"), "&lt;b&gt;only&lt;/b&gt; our tests", "/orgs/acme/exception-requests/"+id)
-	says(t, s.page("/exception-requests/"+id), `name="until" value="2999-01-31"`, `value="approve"`, `value="refuse"`)
+	says(t, s.page("/exceptions?show=requested"), "&lt;b&gt;only&lt;/b&gt; our tests", "/orgs/acme/exceptions/"+id)
+	says(t, s.page("/exceptions/"+id), `name="until" value="2999-01-31"`, `value="approve"`, `value="refuse"`)
 	told := map[string]bool{}
 	for what, form := range map[string]url.Values{
 		"no reason":          {"do": {"refuse"}, "refusal": {" "}},
@@ -80,7 +80,7 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 		"a day and no end":   {"do": {"approve"}, "until": {"2999-01-31"}, "forever": {"1"}},
 		"neither":            {},
 	} {
-		a := s.post("/exception-requests/"+id, form)
+		a := s.post("/exceptions/"+id, form)
 		if told[textAt(t, a.text, "[role=alert]")] = true; a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %s %s", what, a.Status, a.text)
 		}
@@ -88,25 +88,25 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 	if len(told) != 4 {
 		t.Errorf("of four faults is said %v", told)
 	}
-	a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"until the upgrade"}})
-	if !strings.HasPrefix(a.Header.Get("Location"), "/orgs/acme/exception-requests/"+id+"?done=approved&decision=") {
+	a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"until the upgrade"}})
+	if a.Header.Get("Location") != "/orgs/acme/exceptions/"+id+"?done=approved" {
 		t.Fatalf("approving: %s %s", a.Status, a.text)
 	}
-	if a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}}); a.StatusCode != http.StatusConflict {
+	if a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}}); a.StatusCode != http.StatusConflict {
 		t.Errorf("approved twice: %s", a.Status)
 	}
-	shows(t, s.page("/exception-requests/"+id+"?done=approved"), "[data-say=approved]")
-	says(t, s.page("/exception-requests/"+id+"?done=approved"), "2999-06-30", "until the upgrade")
+	shows(t, s.page("/exceptions/"+id+"?done=approved"), "[data-say=approved]")
+	says(t, s.page("/exceptions/"+id+"?done=approved"), "2999-06-30", "until the upgrade")
 	panel = s.page("/findings/" + finding)
 	shows(t, panel, ".history [data-did^=ignored]")
-	says(t, textAt(t, panel, ".history [data-did=request-approved]"), "2999-06-30", "until the upgrade")
+	says(t, textAt(t, panel, ".history [data-did=exception-active]"), "2999-06-30", "until the upgrade")
 	if got := s.waits(); got != "" {
 		t.Errorf("%q wait in the navigation", got)
 	}
-	shows(t, s.page("/exception-requests"), "[data-say=no-requests]")
-	shows(t, s.page("/exception-requests?show=all"), `td a[href="/orgs/acme/exception-requests/`+id+`"]`, "[data-state=approved]")
-	hides(t, s.page("/exception-requests?show=all"), "[data-say=no-requests]")
-	if got := s.audited("exception_request."); strings.Join(got, " ") != "exception_request.create by user:ada exception_request.approve by user:ada" {
+	shows(t, s.page("/exceptions?show=requested"), "[data-say=no-requests]")
+	shows(t, s.page("/exceptions?show=all"), `td a[href="/orgs/acme/exceptions/`+id+`"]`, "[data-state=active]")
+	hides(t, s.page("/exceptions?show=all"), "[data-say=no-requests]")
+	if got := s.audited("exception."); strings.Join(got, " ") != "exception.create by user:ada exception.approve by user:ada" {
 		t.Errorf("in the audit log: %q", got)
 	}
 }
@@ -118,27 +118,27 @@ func TestUndoingAnApproval(t *testing.T) {
 	s.as(redoubt.RoleViewer)
 	id := s.asks("only tests", firstFinding(s))
 	s.as(redoubt.RoleTriager)
-	a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"oh"}})
+	a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"oh"}})
 	page := strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")
-	shows(t, s.page(page), "[data-say=approved]", `form[action="/orgs/acme/triage/undo"]`)
+	undo := "/exceptions/" + id + "/undo"
+	shows(t, s.page(page), "[data-say=approved]", `form[action="/orgs/acme`+undo+`"]`)
 	says(t, s.page(page), "2999-06-30", ">oh<")
-	token := regexp.MustCompile(`name="decision" value="([^"]*)"`).FindStringSubmatch(s.page(page))
 	ada := s.viewer
 	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: redoubt.RoleTriager, Deployment: s.org}
-	lacks(t, s.page(page), `action="/orgs/acme/triage/undo"`)
-	if a := s.post("/triage/undo", url.Values{"decision": {token[1]}}); a.StatusCode != http.StatusBadRequest {
+	lacks(t, s.page(page), undo)
+	if a := s.post(undo, nil); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("undone by another: %s", a.Status)
 	}
 	s.viewer = ada
-	if a := s.post("/triage/undo", url.Values{"decision": {token[1]}, "back": {"/orgs/acme/exception-requests/" + id}}); a.StatusCode != http.StatusSeeOther {
+	if a := s.post(undo, nil); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("undoing: %s %s", a.Status, a.text)
 	}
-	says(t, s.page("/exception-requests/"+id), `value="approve"`, `value="refuse"`)
-	lacks(t, s.page("/exception-requests/"+id), "2999-06-30", ">oh<")
+	says(t, s.page("/exceptions/"+id), `value="approve"`, `value="refuse"`)
+	lacks(t, s.page("/exceptions/"+id), "2999-06-30", ">oh<")
 	if got := s.waits(); got != "1" {
 		t.Errorf("%q wait in the navigation", got)
 	}
-	if got := s.audited("exception_request."); strings.Join(got, " ") != "exception_request.create by user:ada exception_request.approve by user:ada exception_request.reopen by user:ada" {
+	if got := s.audited("exception."); strings.Join(got, " ") != "exception.create by user:ada exception.approve by user:ada exception.reopen by user:ada" {
 		t.Errorf("in the audit log: %q", got)
 	}
 }
@@ -171,9 +171,9 @@ func TestAskingFromTheBlockingPage(t *testing.T) {
 	if strings.Contains(s.page(page), "data-ask>") {
 		t.Error("what was asked already may be asked again")
 	}
-	shows(t, s.page("/exception-requests?show=mine"), "[data-more='1']")
+	shows(t, s.page("/exceptions?show=mine"), "[data-more='1']")
 	s.as(redoubt.RoleTriager)
-	if a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2999-01-31"}}); a.StatusCode != http.StatusSeeOther {
+	if a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2999-01-31"}}); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("approving: %s %s", a.Status, a.text)
 	}
 	shows(t, s.page(page), "[data-say=rerun-passes]")

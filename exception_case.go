@@ -2,16 +2,17 @@ package redoubt
 
 import "time"
 
-// ExemptionCase is a lineage with all that tells whether exceptions or VEX
-// statements cover it. The store reads it, internal/exemption judges it.
-type ExemptionCase struct {
+// ExceptionCase is a lineage with all that tells whether exceptions or VEX
+// statements cover it. The store reads it, internal/exceptions judges it.
+type ExceptionCase struct {
 	Lineage     Lineage
 	Project     Project
-	Occurrences []*ExemptionOccurrence
+	Occurrences []*ExceptionOccurrence
+	NamedBy     []int64 // active exceptions that name the lineage, ascending
 }
 
-// ExemptionOccurrence is one occurrence of a lineage.
-type ExemptionOccurrence struct {
+// ExceptionOccurrence is one occurrence of a lineage.
+type ExceptionOccurrence struct {
 	Ref   string
 	Rule  string
 	Names []string // of its vulnerability, all of them, in upper case
@@ -28,12 +29,13 @@ type VEXClaim struct {
 	Statement *VEXStatement
 }
 
-// ExemptionScope selects the lineages that a change may concern: those of one of
+// ExceptionScope selects the lineages that a change may concern: those of one of
 // its members, within its bounds.
-type ExemptionScope struct {
+type ExceptionScope struct {
 	Rules        []string // names of rules that find them
 	Names        []string // of their vulnerability, in upper case; each stands for all of its aliases
 	Dependencies bool     // that are about a vulnerability, if any VEX document is held
+	Named        bool     // that active exceptions name
 	Exempted     bool     // that an exception or a VEX document decided about last
 	Actors       []Actor  // of Exempted those that one of these decided about
 
@@ -41,18 +43,18 @@ type ExemptionScope struct {
 	Projects []int64 // a bound: only of these projects; nil is none
 }
 
-// ExemptionMark is how far a deployment's findings are known to be as its
+// ExceptionMark is how far a deployment's findings are known to be as its
 // exceptions and VEX documents say.
-type ExemptionMark struct {
+type ExceptionMark struct {
 	Version     int64     // of the deployment
 	TriageEvent int64     // the newest of the trail
 	Advisories  int64     // version of the advisories
 	At          time.Time // zero: never
 }
 
-// ExemptionChanges is what happened since a mark that no upload shows.
-type ExemptionChanges struct {
-	Since, Now ExemptionMark
+// ExceptionChanges is what happened since a mark that no upload shows.
+type ExceptionChanges struct {
+	Since, Now ExceptionMark
 	Unknown    bool     // it is not known any more: anything may have changed
 	Projects   []int64  // that changed or lost a ref
 	Lineages   []int64  // whose triage changed
@@ -60,7 +62,7 @@ type ExemptionChanges struct {
 }
 
 // Moved reports whether anything at all was written since the mark.
-func (c *ExemptionChanges) Moved() bool {
+func (c *ExceptionChanges) Moved() bool {
 	since := c.Since
 	since.At = c.Now.At
 	return since != c.Now

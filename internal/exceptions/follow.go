@@ -1,4 +1,4 @@
-package exemption
+package exceptions
 
 import (
 	"context"
@@ -26,25 +26,27 @@ func Reevaluate(ctx context.Context, s Store, lineages []int64) error {
 		return err
 	}
 	touched.Lineages = append(touched.Lineages, ended...)
-	_, err = apply(ctx, s, list, touched, ignored)
-	return err
+	if _, err = apply(ctx, s, list, touched, ignored); err != nil || len(ignored.Actors) == 0 {
+		return err
+	}
+	return s.EndExpiredExceptions(ctx)
 }
 
 // Due is what is to be brought in line though no upload brought it.
 type Due struct {
 	Lineages []int64               // whose triage is not what it should be
 	Judged   int                   // lineages that were looked at
-	Mark     redoubt.ExemptionMark // up to which that was found
+	Mark     redoubt.ExceptionMark // up to which that was found
 	Moved    bool                  // something happened since the last mark
 }
 
 // FindDue looks at what can have changed since the last mark without an upload:
 // by exceptions that expired, by projects and refs that were renamed, merged or
 // deleted, by other aliases of vulnerabilities, and by decisions that ended or
-// were taken back. Where none was ever set it looks at all that exemptions can
+// were taken back. Where none was ever set it looks at all that exceptions can
 // cover. It only reads.
 func FindDue(ctx context.Context, s Store) (Due, error) {
-	changes, err := s.ExemptionChanges(ctx)
+	changes, err := s.ExceptionChanges(ctx)
 	if err != nil {
 		return Due{}, err
 	}
@@ -79,14 +81,17 @@ func ApplyDue(ctx context.Context, s Store, due Due) (changed int, err error) {
 	if err := write(ctx, s, events); err != nil {
 		return 0, err
 	}
-	return len(events), s.SaveExemptionMark(ctx, due.Mark)
+	if err := s.EndExpiredExceptions(ctx); err != nil {
+		return 0, err
+	}
+	return len(events), s.SaveExceptionMark(ctx, due.Mark)
 }
 
 // changedScopes are the scopes of all that changes can concern; none where there
 // were no changes.
-func changedScopes(list []redoubt.Exception, changes redoubt.ExemptionChanges) (scopes []redoubt.ExemptionScope) {
+func changedScopes(list []redoubt.Exception, changes redoubt.ExceptionChanges) (scopes []redoubt.ExceptionScope) {
 	if changes.Unknown {
-		return []redoubt.ExemptionScope{anyOf(list)}
+		return []redoubt.ExceptionScope{anyOf(list)}
 	}
 	var expired []redoubt.Exception
 	for _, e := range list {
@@ -98,7 +103,7 @@ func changedScopes(list []redoubt.Exception, changes redoubt.ExemptionChanges) (
 		scopes = append(scopes, scopeOf(expired...))
 	}
 	if len(changes.Names) > 0 {
-		scopes = append(scopes, redoubt.ExemptionScope{Names: changes.Names})
+		scopes = append(scopes, redoubt.ExceptionScope{Names: changes.Names})
 	}
 	if len(changes.Projects) > 0 {
 		scope := anyOf(list)
@@ -114,13 +119,13 @@ func changedScopes(list []redoubt.Exception, changes redoubt.ExemptionChanges) (
 }
 
 // anyOf is all that anything may exempt, or did.
-func anyOf(list []redoubt.Exception) redoubt.ExemptionScope {
+func anyOf(list []redoubt.Exception) redoubt.ExceptionScope {
 	scope := scopeOf(list...)
-	return redoubt.ExemptionScope{Rules: scope.Rules, Names: scope.Names, Dependencies: true, Exempted: true}
+	return redoubt.ExceptionScope{Rules: scope.Rules, Names: scope.Names, Dependencies: true, Named: true, Exempted: true}
 }
 
 // decidedByExpired is what exceptions ignore that are not active any more.
-func decidedByExpired(list []redoubt.Exception, now time.Time) (scope redoubt.ExemptionScope) {
+func decidedByExpired(list []redoubt.Exception, now time.Time) (scope redoubt.ExceptionScope) {
 	for i := range list {
 		if e := &list[i]; !e.Active(now) {
 			scope.Actors = append(scope.Actors, e.Actor())
@@ -130,7 +135,7 @@ func decidedByExpired(list []redoubt.Exception, now time.Time) (scope redoubt.Ex
 }
 
 // apply brings the lineages of scopes in line, and returns what changed.
-func apply(ctx context.Context, s Store, list []redoubt.Exception, scopes ...redoubt.ExemptionScope) ([]redoubt.TriageEvent, error) {
+func apply(ctx context.Context, s Store, list []redoubt.Exception, scopes ...redoubt.ExceptionScope) ([]redoubt.TriageEvent, error) {
 	events, err := judge(ctx, s, list, scopes...)
 	if err != nil {
 		return nil, err
@@ -145,8 +150,8 @@ func write(ctx context.Context, s Store, events []redoubt.TriageEvent) error {
 	return s.UpdateTriage(ctx, events)
 }
 
-// judge lists what exemptions change of the lineages of scopes.
-func judge(ctx context.Context, s Store, list []redoubt.Exception, scopes ...redoubt.ExemptionScope) ([]redoubt.TriageEvent, error) {
+// judge lists what exceptions change of the lineages of scopes.
+func judge(ctx context.Context, s Store, list []redoubt.Exception, scopes ...redoubt.ExceptionScope) ([]redoubt.TriageEvent, error) {
 	ids, err := candidates(ctx, s, scopes)
 	if err != nil {
 		return nil, err
@@ -155,9 +160,9 @@ func judge(ctx context.Context, s Store, list []redoubt.Exception, scopes ...red
 }
 
 // candidates lists the lineages of scopes, each once.
-func candidates(ctx context.Context, s Store, scopes []redoubt.ExemptionScope) (ids []int64, err error) {
+func candidates(ctx context.Context, s Store, scopes []redoubt.ExceptionScope) (ids []int64, err error) {
 	for _, scope := range scopes {
-		found, err := s.ExemptionCandidates(ctx, scope)
+		found, err := s.ExceptionCandidates(ctx, scope)
 		if err != nil {
 			return nil, err
 		}
@@ -167,11 +172,11 @@ func candidates(ctx context.Context, s Store, scopes []redoubt.ExemptionScope) (
 	return slices.Compact(ids), nil
 }
 
-// judgeAll lists what exemptions change of lineages.
+// judgeAll lists what exceptions change of lineages.
 func judgeAll(ctx context.Context, s Store, list []redoubt.Exception, ids []int64) (events []redoubt.TriageEvent, err error) {
 	j := NewJudge(list, s.Now())
 	for part := range slices.Chunk(ids, batch) {
-		cases, err := s.ExemptionCases(ctx, part)
+		cases, err := s.ExceptionCases(ctx, part)
 		if err != nil {
 			return nil, err
 		}

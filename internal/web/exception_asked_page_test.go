@@ -47,11 +47,11 @@ func approval(t *testing.T, page string) url.Values {
 func (s *site) askFor(until string, findings ...string) string {
 	s.t.Helper()
 	s.as(redoubt.RoleViewer)
-	a := s.post("/exception-requests", url.Values{"id": findings, "reason": {"only tests"}, "until": {until}})
+	a := s.post("/exceptions/requests", url.Values{"id": findings, "reason": {"only tests"}, "until": {until}})
 	if a.StatusCode != http.StatusSeeOther {
 		s.t.Fatalf("asking: %s %s", a.Status, a.text)
 	}
-	id, _, _ := strings.Cut(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme/exception-requests/"), "?")
+	id, _, _ := strings.Cut(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme/exceptions/"), "?")
 	s.as(redoubt.RoleTriager)
 	return id
 }
@@ -75,8 +75,8 @@ func TestApprovalFormIsPrefilled(t *testing.T) {
 			}
 			id := s.askFor(until, firstFinding(s))
 			s.clock.Advance(time.Duration(test.later) * 24 * time.Hour)
-			form := approval(t, s.page("/exception-requests/"+id))
-			if a := s.post("/exception-requests/"+id, form); a.StatusCode != http.StatusSeeOther {
+			form := approval(t, s.page("/exceptions/"+id))
+			if a := s.post("/exceptions/"+id, form); a.StatusCode != http.StatusSeeOther {
 				t.Fatalf("approving with %v: %s", form, a.Status)
 			}
 			want := ""
@@ -94,7 +94,7 @@ func TestApprovalFormIsPrefilled(t *testing.T) {
 func TestRefusedApprovalKeepsItsValues(t *testing.T) {
 	s := demoSite(t)
 	id := s.askFor("", firstFinding(s))
-	a := s.post("/exception-requests/"+id, url.Values{"do": {"approve"}, "until": {"2001-01-31"}})
+	a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2001-01-31"}})
 	if form := approval(t, a.text); a.StatusCode != http.StatusBadRequest || form.Get("until") != "2001-01-31" || form.Has("forever") {
 		t.Errorf("%s, the form has %v", a.Status, form)
 	}
@@ -106,7 +106,7 @@ func TestDayAndNeverExpiresExcludeEachOther(t *testing.T) {
 	s := demoSite(t)
 	id := s.askFor("", firstFinding(s))
 	b := s.browse(1280, 900)
-	b.open("/exception-requests/" + id)
+	b.open("/exceptions/" + id)
 	const until, forever = `document.querySelector("#until")`, `document.querySelector("[name=forever]")`
 	b.run(until + `.value = "2999-01-31"; ` + until + `.dispatchEvent(new Event("input", { bubbles: true }))`)
 	b.until(`!` + forever + `.checked`)
@@ -124,7 +124,7 @@ func TestExceptionRequestShowsTheCode(t *testing.T) {
 		s.keepCode(id, func(snippet *redoubt.Snippet) { snippet.Lines[0] = "before_" + strconv.Itoa(i) + "()" })
 	}
 	request := s.askFor("", ids...)
-	page := s.page("/exception-requests/" + request)
+	page := s.page("/exceptions/" + request)
 	blocks := codeBlock.FindAllString(page, -1)
 	if len(blocks) != requestCodes {
 		t.Errorf("the request shows the code of %d of 7 findings, want %d", len(blocks), requestCodes)
@@ -147,7 +147,7 @@ func TestExceptionRequestShowsTheCode(t *testing.T) {
 	if len(of[true]) != requestCodes {
 		t.Errorf("the code of the findings %q is as on their pages, of %q not", of[true], of[false])
 	}
-	queue := codeBlock.FindAllString(s.page("/exception-requests"), -1)
+	queue := codeBlock.FindAllString(s.page("/exceptions?show=requested"), -1)
 	if len(queue) != 1 || !strings.Contains(page, queue[0]) {
 		t.Errorf("the queue shows %q", queue)
 	}
@@ -160,11 +160,11 @@ func TestExceptionRequestWithoutCode(t *testing.T) {
 	finding := firstFinding(s)
 	s.keepCode(finding, nil)
 	id := s.askFor("", finding)
-	s.post("/exception-requests/"+id, url.Values{"do": {"refuse"}, "refusal": {"no"}})
-	if codeBlock.MatchString(s.page("/exception-requests?show=all")) {
+	s.post("/exceptions/"+id, url.Values{"do": {"refuse"}, "refusal": {"no"}})
+	if codeBlock.MatchString(s.page("/exceptions?show=all")) {
 		t.Error("the list shows the code of a refused request")
 	}
-	if !codeBlock.MatchString(s.page("/exception-requests/" + id)) {
+	if !codeBlock.MatchString(s.page("/exceptions/" + id)) {
 		t.Error("the page of a refused request shows no code")
 	}
 }
@@ -186,7 +186,7 @@ func TestBlockingPageShowsPendingRequests(t *testing.T) {
 		t.Fatalf("before a request: %q block", ids)
 	}
 	first := s.askFor("", ids[0])
-	link := func(id string) string { return `href="/orgs/acme/exception-requests/` + id + `"` }
+	link := func(id string) string { return `href="/orgs/acme/exceptions/` + id + `"` }
 	for role, offered := range map[redoubt.Role]bool{redoubt.RoleViewer: true, redoubt.RoleTriager: false} {
 		s.as(role)
 		text := s.page(page)
@@ -202,7 +202,7 @@ func TestBlockingPageShowsPendingRequests(t *testing.T) {
 	hides(t, text, "[data-say=fix-or-ask]", "[data-say=may-look-and-ask]")
 	shows(t, text, "[data-say=fix-or-wait]", "[data-say=may-look]")
 	s.as(redoubt.RoleTriager)
-	s.post("/exception-requests/"+first, url.Values{"do": {"refuse"}, "refusal": {"no"}})
+	s.post("/exceptions/"+first, url.Values{"do": {"refuse"}, "refusal": {"no"}})
 	if text := s.page(page); strings.Contains(text, link(first)) || !strings.Contains(text, link(second)) {
 		t.Error("a refused request counts as pending")
 	}
@@ -231,7 +231,7 @@ func TestCodeOfRequestsFitsThePage(t *testing.T) {
 	s.keepCode(finding, func(snippet *redoubt.Snippet) { snippet.Lines[1] = strings.Repeat("long(code) ", 60) })
 	id := s.askFor("", finding)
 	b := s.browse(1280, 900)
-	for _, page := range []string{"/exception-requests", "/exception-requests/" + id} {
+	for _, page := range []string{"/exceptions?show=requested", "/exceptions/" + id} {
 		b.open(page)
 		if width := read[float64](b, `document.querySelector("pre.code").getBoundingClientRect().width`); width < 600 {
 			t.Errorf("%s: the code is %v wide", page, width)

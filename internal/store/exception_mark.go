@@ -7,19 +7,19 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// ExemptionChanges tells what happened since the mark that SaveExemptionMark saved
+// ExceptionChanges tells what happened since the mark that SaveExceptionMark saved
 // last. Without one, or where the feed does not reach back to it, that is unknown.
-func (tx *Tx) ExemptionChanges(ctx context.Context) (c redoubt.ExemptionChanges, err error) {
-	c.Now = redoubt.ExemptionMark{Version: tx.Version(), At: tx.now}
+func (tx *Tx) ExceptionChanges(ctx context.Context) (c redoubt.ExceptionChanges, err error) {
+	c.Now = redoubt.ExceptionMark{Version: tx.Version(), At: tx.now}
 	if c.Now.TriageEvent, err = tx.LastTriageEvent(ctx); err != nil {
 		return c, err
 	}
 	if c.Now.Advisories, err = tx.AdvisoryVersion(ctx); err != nil {
 		return c, err
 	}
-	c.Since, err = one(ctx, tx, func(r row) (m redoubt.ExemptionMark, err error) {
+	c.Since, err = one(ctx, tx, func(r row) (m redoubt.ExceptionMark, err error) {
 		return m, r.Scan(&m.Version, &m.TriageEvent, &m.Advisories, instant(&m.At))
-	}, `SELECT version, triage_event, advisories, marked_at FROM exemption_mark WHERE deployment_id = $1`)
+	}, `SELECT version, triage_event, advisories, marked_at FROM exception_mark WHERE deployment_id = $1`)
 	if errors.Is(err, redoubt.ErrNotFound) {
 		c.Unknown = true
 		return c, nil
@@ -36,7 +36,7 @@ func (tx *Tx) ExemptionChanges(ctx context.Context) (c redoubt.ExemptionChanges,
 	if err != nil {
 		return c, err
 	}
-	// What exemptions decided themselves they need not look at again.
+	// What exceptions decided themselves they need not look at again.
 	c.Lineages, err = many(ctx, tx, scalar[int64], `SELECT DISTINCT lineage_id FROM triage_event WHERE deployment_id = $1 AND id > $2
 		AND actor_json NOT LIKE '{"kind":"exception"%' AND actor_json NOT LIKE '{"kind":"vex"%'`, c.Since.TriageEvent)
 	if err != nil {
@@ -47,9 +47,9 @@ func (tx *Tx) ExemptionChanges(ctx context.Context) (c redoubt.ExemptionChanges,
 	return c, err
 }
 
-// SaveExemptionMark notes how far the deployment's findings are in line.
-func (tx *Tx) SaveExemptionMark(ctx context.Context, m redoubt.ExemptionMark) error {
-	err := tx.write(ctx, `INSERT INTO exemption_mark (deployment_id, version, triage_event, advisories, marked_at) VALUES ($1, $2, $3, $4, $5)
+// SaveExceptionMark notes how far the deployment's findings are in line.
+func (tx *Tx) SaveExceptionMark(ctx context.Context, m redoubt.ExceptionMark) error {
+	err := tx.write(ctx, `INSERT INTO exception_mark (deployment_id, version, triage_event, advisories, marked_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (deployment_id) DO UPDATE SET version = excluded.version, triage_event = excluded.triage_event,
 			advisories = excluded.advisories, marked_at = excluded.marked_at`, m.Version, m.TriageEvent, m.Advisories, m.At)
 	return err

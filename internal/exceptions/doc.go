@@ -1,7 +1,7 @@
-// Package exemption decides what exceptions and VEX statements do to findings:
+// Package exceptions decides what exceptions and VEX statements do to findings:
 // which lineages they cover, which of them wins, and when a finding is open again
 // (semantics §5).
 //
 // It reads no documents, answers no HTTP and writes no SQL. What it needs of the
-// storage is declared in Store; what it judges is redoubt.ExemptionCase.
-package exemption
+// storage is declared in Store; what it judges is redoubt.ExceptionCase.
+package exceptions

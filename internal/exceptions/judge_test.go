@@ -1,4 +1,4 @@
-package exemption
+package exceptions
 
 import (
 	"fmt"
@@ -41,10 +41,10 @@ type judged struct {
 var now = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 
 func (j judged) judge() (redoubt.TriageEvent, bool) {
-	occurrence := func(ref string, claims []redoubt.VEXClaim) *redoubt.ExemptionOccurrence {
-		return &redoubt.ExemptionOccurrence{Ref: ref, Rule: "CVE-1", Names: []string{"CVE-1"}, State: redoubt.Unresolved, Ecosystem: "npm", Package: "p", Version: "1", Claims: claims}
+	occurrence := func(ref string, claims []redoubt.VEXClaim) *redoubt.ExceptionOccurrence {
+		return &redoubt.ExceptionOccurrence{Ref: ref, Rule: "CVE-1", Names: []string{"CVE-1"}, State: redoubt.Unresolved, Ecosystem: "npm", Package: "p", Version: "1", Claims: claims}
 	}
-	c := redoubt.ExemptionCase{Lineage: redoubt.Lineage{ID: 7, Triage: j.before}, Project: redoubt.Project{ID: 3, Name: "acme/pay"}}
+	c := redoubt.ExceptionCase{Lineage: redoubt.Lineage{ID: 7, Triage: j.before}, Project: redoubt.Project{ID: 3, Name: "acme/pay"}}
 	c.Occurrences = append(c.Occurrences, occurrence("refs/heads/main", j.claims))
 	if j.elsewhere != nil {
 		c.Occurrences = append(c.Occurrences, occurrence("refs/heads/dev", j.elsewhere))
@@ -80,7 +80,7 @@ func TestDecide(t *testing.T) {
 		return redoubt.Triage{State: state, By: redoubt.Actor{Kind: kind, ID: fmt.Sprint(id)}, Automatic: true}
 	}
 	ignored := by("vex", 1, redoubt.TriageIgnored)
-	except := []redoubt.Exception{{ID: 5, Target: "CVE-1", Reason: "why", TriageReason: redoubt.AcceptableRisk}}
+	except := []redoubt.Exception{{State: redoubt.ExceptionActive, ID: 5, Target: "CVE-1", Reason: "why", TriageReason: redoubt.AcceptableRisk}}
 	tests := map[string]struct {
 		judged judged
 		want   string // state and actor; empty where nothing changes

@@ -9,23 +9,23 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
-	"github.com/redoubt/redoubt/internal/triage"
 )
 
 // wish asks for an exception for findings, as a user.
-func (d tenant) wish(askerID int64, of ...redoubt.FindingWrite) (r redoubt.ExceptionRequest, err error) {
+func (d tenant) wish(askerID int64, of ...redoubt.FindingWrite) (r redoubt.Exception, err error) {
 	d.t.Helper()
 	findings := d.written(of)
 	err = d.s.Update(d.t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		r, err = triage.Ask(ctx, tx, redoubt.ExceptionRequest{Reason: "only tests", TriageReason: redoubt.AcceptableRisk, AskerID: askerID}, findings)
+		r, err = exceptions.Request(ctx, tx, redoubt.Exception{Reason: "only tests", TriageReason: redoubt.AcceptableRisk, CreatorID: askerID}, findings)
 		return err
 	})
 	return r, err
 }
 
-func (d tenant) wishes(askerID int64, of ...redoubt.FindingWrite) redoubt.ExceptionRequest {
+func (d tenant) wishes(askerID int64, of ...redoubt.FindingWrite) redoubt.Exception {
 	d.t.Helper()
 	r, err := d.wish(askerID, of...)
 	d.check(err)
@@ -33,13 +33,13 @@ func (d tenant) wishes(askerID int64, of ...redoubt.FindingWrite) redoubt.Except
 }
 
 // request reads one, and holds that the deployment counts those that are open.
-func (d tenant) request(id int64) (r redoubt.ExceptionRequest) {
+func (d tenant) request(id int64) (r redoubt.Exception) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		if r, err = tx.ExceptionRequest(ctx, id); err != nil {
+		if r, err = tx.Exception(ctx, id); err != nil {
 			return err
 		}
-		open, err := tx.CountExceptionRequests(ctx, store.ExceptionRequestQuery{State: redoubt.RequestOpen})
+		open, err := tx.CountExceptions(ctx, store.ExceptionQuery{State: redoubt.ExceptionRequested})
 		if n := tx.Deployment().OpenRequests; n != open {
 			d.t.Errorf("the deployment says that %d requests are open, and %d are", n, open)
 		}
@@ -101,17 +101,17 @@ func TestExceptionRequests(t *testing.T) {
 		refused("one that is ignored", nil, f[3], f[5])
 		refused("none", nil)
 
-		var changed int
+		var changed exceptions.Effect
 		until := clock.Now().AddDate(0, 0, 30)
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			_, changed, err = triage.Approve(ctx, tx, first.ID, until, "until the upgrade")
+			_, changed, err = exceptions.Approve(ctx, tx, first.ID, until, "until the upgrade")
 			return err
 		})
 		got := d.request(first.ID)
-		if changed != 2 || got.State != redoubt.RequestApproved || !got.Granted.Equal(until) || got.Answer != "until the upgrade" || got.DecidedAt.IsZero() || got.DecidedBy != storetest.Actor {
-			t.Errorf("approved with %d changes: %+v", changed, got)
+		if len(changed) != 2 || got.State != redoubt.ExceptionActive || !got.Until.Equal(until) || got.Answer != "until the upgrade" || got.DecidedAt.IsZero() || got.DecidedBy != storetest.Actor {
+			t.Errorf("approved with %d changes: %+v", len(changed), got)
 		}
-		if now := d.triageOf(f[0].LineageID); now.State != redoubt.TriageIgnored || now.Reason != redoubt.AcceptableRisk || !now.Until.Equal(until) || now.Automatic || now.Comment != "until the upgrade" {
+		if now := d.triageOf(f[0].LineageID); now.State != redoubt.TriageIgnored || now.Reason != redoubt.AcceptableRisk || now.By != first.Actor() || now.Comment != "until the upgrade" {
 			t.Errorf("what was approved is %+v", now)
 		}
 		again := func(what string, decide func(ctx context.Context, tx *store.Tx) error) {
@@ -121,39 +121,39 @@ func TestExceptionRequests(t *testing.T) {
 			}
 		}
 		again("approve", func(ctx context.Context, tx *store.Tx) error {
-			_, _, err := triage.Approve(ctx, tx, first.ID, time.Time{}, "")
+			_, _, err := exceptions.Approve(ctx, tx, first.ID, time.Time{}, "")
 			return err
 		})
 		again("refuse", func(ctx context.Context, tx *store.Tx) error {
-			_, err := triage.Refuse(ctx, tx, first.ID, "no")
+			_, err := exceptions.Refuse(ctx, tx, first.ID, "no")
 			return err
 		})
 		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := triage.Refuse(ctx, tx, second.ID, " \n")
+			_, err := exceptions.Refuse(ctx, tx, second.ID, " \n")
 			return err
 		})
 		if _, invalid := errors.AsType[*redoubt.InvalidError](err); !invalid {
 			t.Errorf("refused without a reason: %v", err)
 		}
 		err = s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := triage.Withdraw(ctx, tx, second.ID, 7)
+			_, err := exceptions.Withdraw(ctx, tx, second.ID, 7)
 			return err
 		})
 		if _, invalid := errors.AsType[*redoubt.InvalidError](err); !invalid {
 			t.Errorf("withdrawn by somebody else: %v", err)
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, err := triage.Withdraw(ctx, tx, second.ID, 8)
+			_, err := exceptions.Withdraw(ctx, tx, second.ID, 8)
 			return err
 		})
 		third := d.wishes(8, f[2], f[3]) // what was withdrawn may be asked again
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, err := triage.Refuse(ctx, tx, third.ID, "it is reachable")
+			_, err := exceptions.Refuse(ctx, tx, third.ID, "it is reachable")
 			return err
 		})
 		var states []string
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			list, more, err := tx.ExceptionRequests(ctx, store.ExceptionRequestQuery{Limit: 3})
+			list, more, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Limit: 3})
 			for _, r := range list {
 				states = append(states, r.State.String())
 			}
@@ -162,19 +162,19 @@ func TestExceptionRequests(t *testing.T) {
 			}
 			return err
 		})
-		if want := []string{"refused", "withdrawn", "approved"}; !slices.Equal(states, want) {
+		if want := []string{"refused", "withdrawn", "active"}; !slices.Equal(states, want) {
 			t.Errorf("the list is %q, not %q", states, want)
 		}
 		clock.Advance(31 * 24 * time.Hour)
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			ended, err := tx.ExpireDecisions(ctx)
-			if len(ended) != 2 {
-				t.Errorf("%d decisions ended", len(ended))
+			n, err := follow(ctx, tx)
+			if n != 2 {
+				t.Errorf("%d findings are open again", n)
 			}
 			return err
 		})
 		d.wishes(7, f[0]) // the end of what was granted lets one ask anew
-		if n := d.request(first.ID); n.State != redoubt.RequestApproved {
+		if n := d.request(first.ID); n.State != redoubt.ExceptionEnded {
 			t.Errorf("what was granted is %v", n.State)
 		}
 	})
@@ -195,19 +195,19 @@ func TestExceptionRequestsEndByThemselves(t *testing.T) {
 			f := d.findings(p, 3, nil)
 			both, alone := d.wishes(1, f[0], f[1]), d.wishes(1, f[2])
 			end(d, p, f[0])
-			if r := d.request(both.ID); r.State != redoubt.RequestOpen {
+			if r := d.request(both.ID); r.State != redoubt.ExceptionRequested {
 				t.Errorf("%s, and the other is open: %+v", what, r)
 			}
 			end(d, p, f[1])
-			if r := d.request(both.ID); r.State != redoubt.RequestEnded || r.Answer == "" {
+			if r := d.request(both.ID); r.State != redoubt.ExceptionEnded || r.Answer == "" {
 				t.Errorf("%s: %+v", what, r)
 			}
-			if r := d.request(alone.ID); r.State != redoubt.RequestOpen {
+			if r := d.request(alone.ID); r.State != redoubt.ExceptionRequested {
 				t.Errorf("%s, which is about another finding: %+v", what, r)
 			}
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
 			d.view(func(ctx context.Context, tx *store.Tx) error {
-				n, err := tx.CountExceptionRequests(ctx, store.ExceptionRequestQuery{})
+				n, err := tx.CountExceptions(ctx, store.ExceptionQuery{})
 				if n != 0 || tx.Deployment().OpenRequests != 0 {
 					t.Errorf("without the project there are %d, %d of them open", n, tx.Deployment().OpenRequests)
 				}
@@ -242,7 +242,7 @@ func TestStrangersAreBoundedEach(t *testing.T) {
 		ask := func(by redoubt.Actor, of redoubt.FindingWrite) error {
 			findings := d.written([]redoubt.FindingWrite{of})
 			return s.Update(t.Context(), d.id, by, func(ctx context.Context, tx *store.Tx) error {
-				_, err := triage.Ask(ctx, tx, redoubt.ExceptionRequest{Reason: "only tests", TriageReason: redoubt.AcceptableRisk}, findings)
+				_, err := exceptions.Request(ctx, tx, redoubt.Exception{Reason: "only tests", TriageReason: redoubt.AcceptableRisk}, findings)
 				return err
 			})
 		}
@@ -265,7 +265,7 @@ func TestAskingAndWithdrawingEnds(t *testing.T) {
 		for range redoubt.MaxOpenRequestsOfOne {
 			r := d.wishes(1, f)
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				_, err := triage.Withdraw(ctx, tx, r.ID, 1)
+				_, err := exceptions.Withdraw(ctx, tx, r.ID, 1)
 				return err
 			})
 		}
@@ -293,7 +293,7 @@ func TestMergedFindingsAreAskedAboutOnce(t *testing.T) {
 			t.Errorf("it is about %v", got)
 		}
 		d.decideOn(redoubt.TriageIgnored, f[0], f[2])
-		if got := d.request(r.ID); got.State != redoubt.RequestEnded {
+		if got := d.request(r.ID); got.State != redoubt.ExceptionEnded {
 			t.Errorf("it is %s", got.State)
 		}
 	})
@@ -306,19 +306,25 @@ func TestAnUndoneApprovalBesideAnotherRequest(t *testing.T) {
 		f := d.findings(d.project("acme/app"), 3, nil)
 		undone, alone := d.wishes(7, f[0], f[1]), d.wishes(7, f[2])
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			for _, r := range []redoubt.ExceptionRequest{undone, alone} {
-				if _, _, err := triage.Approve(ctx, tx, r.ID, time.Time{}, "fine"); err != nil {
+			for _, r := range []redoubt.Exception{undone, alone} {
+				if _, _, err := exceptions.Approve(ctx, tx, r.ID, time.Time{}, "fine"); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		at := d.request(undone.ID).DecidedAt
 		clock.Advance(time.Minute)
 		d.decideOn(redoubt.TriageReopened, f...)
 		other := d.wishes(8, f[1])
-		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.ReopenExceptionRequests(ctx, at) })
-		for id, want := range map[int64]redoubt.ExceptionRequestState{undone.ID: redoubt.RequestEnded, alone.ID: redoubt.RequestOpen, other.ID: redoubt.RequestOpen} {
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			for _, r := range []redoubt.Exception{undone, alone} {
+				if _, _, err := exceptions.Undo(ctx, tx, r.ID); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		for id, want := range map[int64]redoubt.ExceptionState{undone.ID: redoubt.ExceptionEnded, alone.ID: redoubt.ExceptionRequested, other.ID: redoubt.ExceptionRequested} {
 			if got := d.request(id); got.State != want {
 				t.Errorf("request %d is %s, want %s", id, got.State, want)
 			}

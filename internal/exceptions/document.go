@@ -1,4 +1,4 @@
-package exemption
+package exceptions
 
 import (
 	"bytes"
@@ -136,8 +136,8 @@ func applyVEX(ctx context.Context, s Store, d redoubt.VEXDocument, earlier []red
 
 // scopeOfVEX is all that a document speaks of or decided about, or that earlier
 // statements of it spoke of.
-func scopeOfVEX(d redoubt.VEXDocument, earlier []redoubt.VEXStatement) redoubt.ExemptionScope {
-	scope := redoubt.ExemptionScope{Actors: []redoubt.Actor{d.Actor()}}
+func scopeOfVEX(d redoubt.VEXDocument, earlier []redoubt.VEXStatement) redoubt.ExceptionScope {
+	scope := redoubt.ExceptionScope{Actors: []redoubt.Actor{d.Actor()}}
 	for _, list := range [][]redoubt.VEXStatement{d.Statements, earlier} {
 		for i := range list {
 			scope.Names = append(scope.Names, list[i].Names...)

@@ -1,4 +1,4 @@
-package exemption
+package exceptions
 
 import (
 	"context"
@@ -7,20 +7,36 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// Store is what exemptions need of one transaction of one deployment.
+// Store is what exceptions need of one transaction of one deployment.
 type Store interface {
 	// Now is the commit's clock value.
 	Now() time.Time
 	// Actor is who the transaction acts for.
 	Actor() redoubt.Actor
 
-	// Exceptions lists all exceptions by id, expired ones too.
+	// Exceptions lists the active exceptions by id, without the findings that they name, and with
+	// those that expired until EndExpiredExceptions.
 	Exceptions(ctx context.Context) ([]redoubt.Exception, error)
 	// Exception finds one by its id; an unknown one is redoubt.ErrNotFound.
 	Exception(ctx context.Context, id int64) (redoubt.Exception, error)
-	// InsertException stores an exception and returns its id.
-	InsertException(ctx context.Context, e redoubt.Exception) (int64, error)
-	DeleteException(ctx context.Context, e redoubt.Exception) error
+	// AddException stores an exception and returns it with its id, its maker and its time.
+	AddException(ctx context.Context, e redoubt.Exception) (redoubt.Exception, error)
+	// DecideException writes another state of an exception, for the audit trail with a verb.
+	DecideException(ctx context.Context, verb string, before, e redoubt.Exception) (redoubt.Exception, error)
+	// EndExpiredExceptions notes the end of exceptions whose time is over.
+	EndExpiredExceptions(ctx context.Context) error
+
+	// LineagesStillOpen are those of the lineages that are open on some ref.
+	LineagesStillOpen(ctx context.Context, ids []int64) ([]int64, error)
+	// RequestedExceptions finds the request about each of some lineages, by lineage.
+	RequestedExceptions(ctx context.Context, lineages []int64) (map[int64]int64, error)
+	// RequestCounts counts the requests of a user that wait or were withdrawn lately, 0
+	// being the actor, and all that wait.
+	RequestCounts(ctx context.Context, creatorID int64) (own, all int, err error)
+	// Lineages reads lineages by id.
+	Lineages(ctx context.Context, ids []int64) (map[int64]redoubt.Lineage, error)
+	// TriageEventsBy lists the newest line that an actor left in the trail of each of some lineages.
+	TriageEventsBy(ctx context.Context, by redoubt.Actor, lineages []int64) ([]redoubt.TriageEvent, error)
 
 	// CountVEX counts the documents that are held, or those that are proposed.
 	CountVEX(ctx context.Context, proposed bool) (int, error)
@@ -46,11 +62,11 @@ type Store interface {
 	// RefuseVEX remembers that statements of a proposed document were refused.
 	RefuseVEX(ctx context.Context, d redoubt.VEXDocument, ids []string) error
 
-	// ExemptionCandidates lists the lineages of a scope, ascending, each once.
-	ExemptionCandidates(ctx context.Context, scope redoubt.ExemptionScope) ([]int64, error)
-	// ExemptionCases reads lineages with what decides about them; unknown ones are
+	// ExceptionCandidates lists the lineages of a scope, ascending, each once.
+	ExceptionCandidates(ctx context.Context, scope redoubt.ExceptionScope) ([]int64, error)
+	// ExceptionCases reads lineages with what decides about them; unknown ones are
 	// not in the answer.
-	ExemptionCases(ctx context.Context, lineages []int64) ([]redoubt.ExemptionCase, error)
+	ExceptionCases(ctx context.Context, lineages []int64) ([]redoubt.ExceptionCase, error)
 
 	// ExpireDecisions reopens what was decided until a time that is over, and
 	// returns the lineages.
@@ -59,7 +75,7 @@ type Store interface {
 	// to the trail.
 	UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error
 
-	// ExemptionChanges tells what happened since the mark that was saved last.
-	ExemptionChanges(ctx context.Context) (redoubt.ExemptionChanges, error)
-	SaveExemptionMark(ctx context.Context, mark redoubt.ExemptionMark) error
+	// ExceptionChanges tells what happened since the mark that was saved last.
+	ExceptionChanges(ctx context.Context) (redoubt.ExceptionChanges, error)
+	SaveExceptionMark(ctx context.Context, mark redoubt.ExceptionMark) error
 }

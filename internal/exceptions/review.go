@@ -1,4 +1,4 @@
-package exemption
+package exceptions
 
 import (
 	"cmp"
@@ -62,13 +62,13 @@ func review(ctx context.Context, s Store, list []redoubt.Exception, d redoubt.VE
 	r = Review{Withdraws: b.withdrawn(d.Statements), Counts: b.ids, Alone: map[string]int{}}
 	as := d
 	as.ID, as.Proposed, as.ReceivedAt = cmp.Or(b.held.ID, math.MaxInt64), false, s.Now()
-	ids, err := s.ExemptionCandidates(ctx, scopeOfVEX(as, b.held.Statements))
+	ids, err := s.ExceptionCandidates(ctx, scopeOfVEX(as, b.held.Statements))
 	if err != nil {
 		return r, err
 	}
 	j, whole, alone := NewJudge(list, s.Now()), supposing(&as, d.Statements, true), supposedAlone(&as, shown)
 	for part := range slices.Chunk(ids, batch) {
-		cases, err := s.ExemptionCases(ctx, part)
+		cases, err := s.ExceptionCases(ctx, part)
 		if err != nil {
 			return r, err
 		}
@@ -104,9 +104,9 @@ func supposing(d *redoubt.VEXDocument, list []redoubt.VEXStatement, instead bool
 }
 
 // changes reports whether the triage of a lineage would change.
-func (v *supposed) changes(j *Judge, c *redoubt.ExemptionCase) bool {
+func (v *supposed) changes(j *Judge, c *redoubt.ExceptionCase) bool {
 	then := *c
-	then.Occurrences = make([]*redoubt.ExemptionOccurrence, len(c.Occurrences))
+	then.Occurrences = make([]*redoubt.ExceptionOccurrence, len(c.Occurrences))
 	for i, o := range c.Occurrences {
 		as := *o
 		as.Claims = v.claims(o)
@@ -117,7 +117,7 @@ func (v *supposed) changes(j *Judge, c *redoubt.ExemptionCase) bool {
 }
 
 // claims are what would be said of the vulnerability of an occurrence.
-func (v *supposed) claims(o *redoubt.ExemptionOccurrence) (list []redoubt.VEXClaim) {
+func (v *supposed) claims(o *redoubt.ExceptionOccurrence) (list []redoubt.VEXClaim) {
 	var mine []*redoubt.VEXStatement
 	seen := map[*redoubt.VEXStatement]bool{}
 	for _, name := range o.Names {
@@ -158,7 +158,7 @@ func supposedAlone(d *redoubt.VEXDocument, list []redoubt.VEXStatement) supposed
 }
 
 // about are those about the vulnerability of a lineage, by id.
-func (ones supposedOnes) about(c *redoubt.ExemptionCase) map[string]*supposed {
+func (ones supposedOnes) about(c *redoubt.ExceptionCase) map[string]*supposed {
 	found := map[string]*supposed{}
 	for _, o := range c.Occurrences {
 		for _, name := range o.Names {

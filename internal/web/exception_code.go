@@ -45,16 +45,16 @@ func (req *request) findingCodes(ids []int64) (map[int64]findingCode, error) {
 }
 
 // addCode adds the code of the first finding of each pending request.
-func (req *request) addCode(rows []exceptionRequestRow) error {
+func (req *request) addCode(rows []exceptionRow) error {
 	var ids []int64
 	for _, r := range rows {
-		if r.State == redoubt.RequestOpen && r.Finding != 0 {
+		if r.Now == redoubt.ExceptionRequested && r.Finding != 0 {
 			ids = append(ids, r.Finding)
 		}
 	}
 	codes, err := req.findingCodes(ids)
 	for i := range rows {
-		if rows[i].State == redoubt.RequestOpen {
+		if rows[i].Now == redoubt.ExceptionRequested {
 			rows[i].Code = codes[rows[i].Finding]
 		}
 	}

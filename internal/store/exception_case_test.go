@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -19,9 +19,9 @@ type judging struct {
 	judged []int64
 }
 
-func (c *judging) ExemptionCases(ctx context.Context, ids []int64) ([]redoubt.ExemptionCase, error) {
+func (c *judging) ExceptionCases(ctx context.Context, ids []int64) ([]redoubt.ExceptionCase, error) {
 	c.judged = append(c.judged, ids...)
-	return c.Tx.ExemptionCases(ctx, ids)
+	return c.Tx.ExceptionCases(ctx, ids)
 }
 
 // judgedIn lists the lineages that are judged in a write, ascending.
@@ -59,18 +59,18 @@ func TestPreviewsJudgeWhatAnExceptionCanCover(t *testing.T) {
 		d.except(accepted("rule-2"))
 		d.putVEX(vexOf("urn:a", redoubt.VEXNotAffected, ""))
 		same(t, "judged before it is added", d.judgedIn(func(ctx context.Context, tx *judging) error {
-			n, err := exemption.PreviewAdding(ctx, tx, accepted("rule-3"))
+			n, err := exceptions.PreviewAdding(ctx, tx, accepted("rule-3"))
 			same(t, "would be ignored", len(n), 2)
 			return err
 		}), want)
 		made, _ := d.except(accepted("rule-3"))
 		same(t, "judged before it is removed", d.judgedIn(func(ctx context.Context, tx *judging) error {
-			n, err := exemption.PreviewRemoving(ctx, tx, made)
+			n, err := exceptions.PreviewRemoving(ctx, tx, made)
 			same(t, "would be reopened", len(n), 2)
 			return err
 		}), want)
 		same(t, "judged when it is removed", d.judgedIn(func(ctx context.Context, tx *judging) error {
-			_, n, err := exemption.RemoveException(ctx, tx, made.ID)
+			_, n, err := exceptions.Remove(ctx, tx, made.ID)
 			same(t, "reopened", len(n), 2)
 			return err
 		}), want)
@@ -92,16 +92,16 @@ func TestVEXDocumentsJudgeWhatTheySpeakOf(t *testing.T) {
 		doc := vexOf("urn:0", redoubt.VEXUnderInvestigation, "")
 		doc.ProjectID, doc.Version = p.ID, 2
 		same(t, "judged by a newer one", d.judgedIn(func(ctx context.Context, tx *judging) error {
-			_, err := exemption.PutVEX(ctx, tx, doc)
+			_, err := exceptions.PutVEX(ctx, tx, doc)
 			return err
 		}), want)
 		same(t, "judged by the same again", d.judgedIn(func(ctx context.Context, tx *judging) error {
-			_, err := exemption.PutVEX(ctx, tx, doc)
+			_, err := exceptions.PutVEX(ctx, tx, doc)
 			return err
 		}), []int64(nil))
 		doc.Statements, doc.Version = nil, 3
 		same(t, "judged when it is withdrawn", d.judgedIn(func(ctx context.Context, tx *judging) error {
-			_, err := exemption.PutVEX(ctx, tx, doc)
+			_, err := exceptions.PutVEX(ctx, tx, doc)
 			return err
 		}), want)
 	})
@@ -148,9 +148,9 @@ type followed struct {
 	after   string
 }
 
-func exceptions(ctx context.Context, tx *store.Tx, list ...redoubt.Exception) error {
+func addExceptions(ctx context.Context, tx *store.Tx, list ...redoubt.Exception) error {
 	for _, e := range list {
-		if _, _, err := exemption.AddException(ctx, tx, e); err != nil {
+		if _, _, err := exceptions.Add(ctx, tx, e); err != nil {
 			return err
 		}
 	}
@@ -161,7 +161,7 @@ var changesFollowed = map[string]followed{
 	"an exception expires": {
 		prepare: func(d tenant) []redoubt.FindingWrite {
 			w := d.findings(d.project("acme/payments"), 1, nil)
-			d.update(func(ctx context.Context, tx *store.Tx) error { return exceptions(ctx, tx, until(tx)) })
+			d.update(func(ctx context.Context, tx *store.Tx) error { return addExceptions(ctx, tx, until(tx)) })
 			return w
 		},
 		before: "ignored", after: "reopened",
@@ -172,7 +172,7 @@ var changesFollowed = map[string]followed{
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				e := accepted("rule-1")
 				e.Paths = redoubt.PathGlobs{"tests/"}
-				return exceptions(ctx, tx, e, until(tx, "src/"))
+				return addExceptions(ctx, tx, e, until(tx, "src/"))
 			})
 			return w
 		},
@@ -181,7 +181,7 @@ var changesFollowed = map[string]followed{
 	"two exceptions that both cover it expire at once": {
 		prepare: func(d tenant) []redoubt.FindingWrite {
 			w := d.findings(d.project("acme/payments"), 1, nil)
-			d.update(func(ctx context.Context, tx *store.Tx) error { return exceptions(ctx, tx, until(tx), until(tx)) })
+			d.update(func(ctx context.Context, tx *store.Tx) error { return addExceptions(ctx, tx, until(tx), until(tx)) })
 			return w
 		},
 		before: "ignored", after: "reopened",
@@ -193,7 +193,7 @@ var changesFollowed = map[string]followed{
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				other := accepted("CVE-2021-44228")
 				other.Projects = redoubt.ProjectGlobs{"acme/*"}
-				return exceptions(ctx, tx, until(tx), other)
+				return addExceptions(ctx, tx, until(tx), other)
 			})
 			return w
 		},
@@ -203,7 +203,7 @@ var changesFollowed = map[string]followed{
 		prepare: func(d tenant) []redoubt.FindingWrite {
 			w := d.vulnerable(d.project("acme/payments"), 1)
 			d.putVEX(vexOf("urn:a", redoubt.VEXUnderInvestigation, ""))
-			d.update(func(ctx context.Context, tx *store.Tx) error { return exceptions(ctx, tx, until(tx)) })
+			d.update(func(ctx context.Context, tx *store.Tx) error { return addExceptions(ctx, tx, until(tx)) })
 			return w
 		},
 		before: "ignored", after: "reviewing",
@@ -212,7 +212,7 @@ var changesFollowed = map[string]followed{
 		prepare: func(d tenant) []redoubt.FindingWrite {
 			w := d.findings(d.project("acme/payments"), 1, nil)
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				if err := exceptions(ctx, tx, until(tx)); err != nil {
+				if err := addExceptions(ctx, tx, until(tx)); err != nil {
 					return err
 				}
 				return decides(ctx, tx, w[0].LineageID, redoubt.Triage{State: redoubt.TriageFixing, At: tx.Now(), By: storetest.Actor})
@@ -227,7 +227,7 @@ var changesFollowed = map[string]followed{
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				e := accepted("rule-1")
 				e.Projects = redoubt.ProjectGlobs{"acme/*"}
-				return exceptions(ctx, tx, e)
+				return addExceptions(ctx, tx, e)
 			})
 			return w
 		},
@@ -243,7 +243,7 @@ var changesFollowed = map[string]followed{
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				e := accepted("rule-1")
 				e.Projects = redoubt.ProjectGlobs{"acme/*"}
-				return exceptions(ctx, tx, e)
+				return addExceptions(ctx, tx, e)
 			})
 			return w
 		},
@@ -273,7 +273,7 @@ var changesFollowed = map[string]followed{
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				e := accepted("rule-1")
 				e.Projects = redoubt.ProjectGlobs{"acme/into"}
-				return exceptions(ctx, tx, e)
+				return addExceptions(ctx, tx, e)
 			})
 			d.project("acme/into")
 			return w
@@ -294,7 +294,7 @@ var changesFollowed = map[string]followed{
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				e := accepted("rule-1")
 				e.Paths = redoubt.PathGlobs{"tests/"}
-				return exceptions(ctx, tx, e)
+				return addExceptions(ctx, tx, e)
 			})
 			return w
 		},
@@ -351,7 +351,7 @@ var changesFollowed = map[string]followed{
 				if err := decides(ctx, tx, w[0].LineageID, after); err != nil {
 					return err
 				}
-				return exceptions(ctx, tx, accepted("rule-1"))
+				return addExceptions(ctx, tx, accepted("rule-1"))
 			})
 			return w
 		},
@@ -368,7 +368,7 @@ var changesFollowed = map[string]followed{
 				if err := decides(ctx, tx, w[0].LineageID, redoubt.Triage{State: redoubt.TriageFixing, At: tx.Now(), By: storetest.Actor}); err != nil {
 					return err
 				}
-				return exceptions(ctx, tx, accepted("rule-1"))
+				return addExceptions(ctx, tx, accepted("rule-1"))
 			})
 			return w
 		},
@@ -416,7 +416,7 @@ func (f followed) run(t *testing.T, d tenant, clock *storetest.Clock, what strin
 	d.followAll()
 	same(t, "before", d.states(w), []string{f.before})
 	d.view(func(ctx context.Context, tx *store.Tx) error {
-		due, err := exemption.FindDue(ctx, tx)
+		due, err := exceptions.FindDue(ctx, tx)
 		same(t, "looked at while nothing happens", due.Judged, 0)
 		return err
 	})
@@ -429,23 +429,23 @@ func (f followed) run(t *testing.T, d tenant, clock *storetest.Clock, what strin
 	if f.change != nil {
 		d.update(func(ctx context.Context, tx *store.Tx) error { return f.change(ctx, tx, w) })
 	}
-	var due exemption.Due
+	var due exceptions.Due
 	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		due, err = exemption.FindDue(ctx, tx)
+		due, err = exceptions.FindDue(ctx, tx)
 		return err
 	})
 	if due.Judged > 2 {
 		t.Errorf("%d findings were looked at", due.Judged)
 	}
 	judged := d.judgedIn(func(ctx context.Context, tx *judging) error {
-		_, err := exemption.ApplyDue(ctx, tx, due)
+		_, err := exceptions.ApplyDue(ctx, tx, due)
 		return err
 	})
 	same(t, "judged again to be written", len(judged), len(due.Lineages))
 	same(t, "after", d.states(w), []string{f.after})
 	d.unmark()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
-		due, err := exemption.FindDue(ctx, tx)
+		due, err := exceptions.FindDue(ctx, tx)
 		same(t, "left for who looks at everything", len(due.Lineages), 0)
 		if due.Judged < 4 {
 			t.Errorf("everything is %d findings", due.Judged)
@@ -466,12 +466,12 @@ func (d tenant) followAll() {
 func (d tenant) unmark() {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) error {
-		return tx.SaveExemptionMark(ctx, redoubt.ExemptionMark{Version: -1, At: tx.Now()}) // before what any feed keeps
+		return tx.SaveExceptionMark(ctx, redoubt.ExceptionMark{Version: -1, At: tx.Now()}) // before what any feed keeps
 	})
 }
 
 // One tenant's mark and exceptions are none of another's.
-func TestExemptionsAreFollowedTenantByTenant(t *testing.T) {
+func TestExceptionsAreFollowedTenantByTenant(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		made, err := s.CreateDeployment(t.Context(), "second", "", storetest.Actor)

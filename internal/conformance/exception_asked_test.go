@@ -29,20 +29,20 @@ func (s *site) newFinding(t testing.TB) int64 {
 // asked names a new request for an exception for a finding.
 func (s *site) asked(t testing.TB, finding int64) map[string]string {
 	t.Helper()
-	made := post[api.ExceptionRequestResponse](t, s, "exception-requests", object{"issue_ids": []int64{finding}, "reason": "only tests"})
-	return map[string]string{"exceptionRequestId": fmt.Sprint(made.Request.ID)}
+	made := post[api.ExceptionChangeResponse](t, s, "exceptions/requests", object{"issue_ids": []int64{finding}, "reason": "only tests"})
+	return map[string]string{"exceptionId": fmt.Sprint(made.Exception.ID)}
 }
 
-// exceptionRequestWrites are the writes about requests for exceptions, by their operation.
-func exceptionRequestWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
+// askedWrites are the writes about requests for exceptions, by their operation.
+func askedWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	t.Helper()
 	code := w.allCode(t)
 	request := func(i int, verb string, body, other any) keyedWrite {
-		return keyedWrite{request{method: "POST", path: "exception-requests/" + w.asked(t, code[i].ID)["exceptionRequestId"] + "/" + verb, body: body}, other}
+		return keyedWrite{request{method: "POST", path: "exceptions/" + w.asked(t, code[i].ID)["exceptionId"] + "/" + verb, body: body}, other}
 	}
 	ask := func(i int) object { return object{"issue_ids": []int64{code[i].ID}, "reason": "only tests"} }
 	maps.Copy(writes, map[string]keyedWrite{
-		"askException":      {askRequest(ask(3)), ask(4)},
+		"requestException":  {askRequest(ask(3)), ask(4)},
 		"approveException":  request(5, "approve", object{"forever": true}, object{"until": "2999-01-31"}),
 		"refuseException":   request(6, "refuse", object{"answer": "no"}, object{"answer": "never"}),
 		"withdrawException": request(7, "withdraw", nil, nil),
@@ -50,7 +50,7 @@ func exceptionRequestWrites(t testing.TB, w *world, writes map[string]keyedWrite
 }
 
 func askRequest(body object) request {
-	return request{method: "POST", path: "exception-requests", body: body}
+	return request{method: "POST", path: "exceptions/requests", body: body}
 }
 
 // TestExceptionRequestsByAPI asks for exceptions as who may only look, decides as who may
@@ -61,11 +61,11 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 		viewer, triager, other := s.as(t, "dev", redoubt.RoleViewer), s.as(t, "sec", redoubt.RoleTriager), s.as(t, "eve", redoubt.RoleViewer)
 		last := s.clock.Now().UTC().AddDate(0, 0, 30).Format(time.DateOnly)
 		ask := object{"issue_ids": []int64{code[0].ID, code[1].ID}, "reason": "only our tests call it", "until": last, "triage_reason": "false_positive"}
-		r := post[api.ExceptionRequestResponse](t, viewer, "exception-requests", ask).Request
-		if r.State != "open" || r.Project != "acme/payments" || len(r.IssueIDs) != 2 || r.Until == nil || r.DecidedAt != nil || r.AskedBy != "token:dev" {
+		r := post[api.ExceptionChangeResponse](t, viewer, "exceptions/requests", ask).Exception
+		if r.State != "requested" || r.Project != "acme/payments" || len(r.IssueIDs) != 2 || r.Until == nil || r.DecidedAt != nil || r.CreatedBy != "token:dev" {
 			t.Errorf("asked: %+v", r)
 		}
-		at := "exception-requests/" + fmt.Sprint(r.ID)
+		at := "exceptions/" + fmt.Sprint(r.ID)
 		refused(t, viewer.send(t, askRequest(ask)), 409, api.CodeConflict)
 		refused(t, other.send(t, askRequest(ask)), 409, api.CodeConflict)
 		refused(t, viewer.send(t, request{method: "POST", path: at + "/approve", body: object{}}), 403, api.CodePermissionDenied)
@@ -86,16 +86,16 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 			refused(t, triager.send(t, request{method: "POST", path: at + "/approve", body: body}), 400, api.CodeInvalidArgument)
 		}
 		state := func(state string) (ids []int64) {
-			for _, r := range get[api.ListExceptionRequestsResponse](t, triager, "exception-requests", url.Values{"state": {state}}).Requests {
+			for _, r := range get[api.ListExceptionsResponse](t, triager, "exceptions", url.Values{"state": {state}}).Exceptions {
 				ids = append(ids, r.ID)
 			}
 			return ids
 		}
-		if got := state("open"); !slices.Equal(got, []int64{r.ID}) {
-			t.Errorf("open are %v", got)
+		if got := state("requested"); !slices.Equal(got, []int64{r.ID}) {
+			t.Errorf("requested are %v", got)
 		}
-		approved := post[api.ExceptionRequestResponse](t, triager, at+"/approve", object{"answer": "until the upgrade"})
-		if approved.Changed != 2 || approved.Request.State != "approved" || approved.Request.GrantedUntil == nil || approved.Request.Answer != "until the upgrade" {
+		approved := post[api.ExceptionChangeResponse](t, triager, at+"/approve", object{"answer": "until the upgrade"})
+		if approved.Changed != 2 || approved.Exception.State != "active" || approved.Exception.Until == nil || approved.Exception.Answer != "until the upgrade" {
 			t.Errorf("approved: %+v", approved)
 		}
 		refused(t, triager.send(t, request{method: "POST", path: at + "/approve", body: object{}}), 409, api.CodeConflict)
@@ -110,21 +110,21 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 		if want := []string{"found", "exception_asked", "triaged", "exception_approved"}; !slices.Equal(kinds, want) {
 			t.Errorf("the history is %q, not %q", kinds, want)
 		}
-		second := viewer.asked(t, code[2].ID)["exceptionRequestId"]
-		mine := get[api.ListExceptionRequestsResponse](t, viewer, "exception-requests", url.Values{"mine": {"true"}, "limit": {"1"}})
-		if len(mine.Requests) != 1 || fmt.Sprint(mine.Requests[0].ID) != second || mine.Cursor == "" {
+		second := viewer.asked(t, code[2].ID)["exceptionId"]
+		mine := get[api.ListExceptionsResponse](t, viewer, "exceptions", url.Values{"mine": {"true"}, "limit": {"1"}})
+		if len(mine.Exceptions) != 1 || fmt.Sprint(mine.Exceptions[0].ID) != second || mine.Cursor == "" {
 			t.Errorf("mine are %+v", mine)
 		}
-		more := get[api.ListExceptionRequestsResponse](t, viewer, "exception-requests", url.Values{"mine": {"true"}, "limit": {"1"}, "cursor": {mine.Cursor}})
-		if len(more.Requests) != 1 || more.Requests[0].ID != r.ID || more.Cursor != "" {
+		more := get[api.ListExceptionsResponse](t, viewer, "exceptions", url.Values{"mine": {"true"}, "limit": {"1"}, "cursor": {mine.Cursor}})
+		if len(more.Exceptions) != 1 || more.Exceptions[0].ID != r.ID || more.Cursor != "" {
 			t.Errorf("and then %+v", more)
 		}
-		if got := post[api.ExceptionRequestResponse](t, viewer, "exception-requests/"+second+"/withdraw", nil).Request.State; got != "withdrawn" {
+		if got := post[api.ExceptionChangeResponse](t, viewer, "exceptions/"+second+"/withdraw", nil).Exception.State; got != "withdrawn" {
 			t.Errorf("withdrawn is %s", got)
 		}
-		third := viewer.asked(t, code[2].ID)["exceptionRequestId"]
-		refused(t, triager.send(t, request{method: "POST", path: "exception-requests/" + third + "/approve", body: object{}}), 400, api.CodeInvalidArgument) // no end is wished, and none said
-		if got := post[api.ExceptionRequestResponse](t, triager, "exception-requests/"+third+"/refuse", object{"answer": "it is reachable"}).Request; got.State != "refused" || got.Answer != "it is reachable" {
+		third := viewer.asked(t, code[2].ID)["exceptionId"]
+		refused(t, triager.send(t, request{method: "POST", path: "exceptions/" + third + "/approve", body: object{}}), 400, api.CodeInvalidArgument) // no end is wished, and none said
+		if got := post[api.ExceptionChangeResponse](t, triager, "exceptions/"+third+"/refuse", object{"answer": "it is reachable"}).Exception; got.State != "refused" || got.Answer != "it is reachable" {
 			t.Errorf("refused is %+v", got)
 		}
 	})

@@ -1,0 +1,190 @@
+package exceptions
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/redact"
+)
+
+// Request has an exception for findings of one project wait for a decision. What will not do is a
+// *redoubt.InvalidError; a finding with a request already, or one request too many, is
+// redoubt.ErrConflict.
+func Request(ctx context.Context, s Store, e redoubt.Exception, findings []redoubt.Finding) (redoubt.Exception, error) {
+	if len(findings) == 0 || len(findings) > redoubt.MaxRequestFindings {
+		return e, redoubt.Invalid("issue_ids", "name 1 to %d findings", redoubt.MaxRequestFindings)
+	}
+	e.State, e.Reason, e.Wish = redoubt.ExceptionRequested, redact.Text(e.Reason), e.Until
+	e.ProjectID, e.Lineages = findings[0].ProjectID, nil
+	if err := e.Check(s.Now()); err != nil {
+		return e, err
+	}
+	for _, f := range findings {
+		if f.ProjectID != e.ProjectID {
+			return e, redoubt.Invalid("issue_ids", "are of several projects: ask for each of them")
+		}
+		e.Lineages = append(e.Lineages, f.LineageID)
+	}
+	slices.Sort(e.Lineages)
+	e.Lineages = slices.Compact(e.Lineages)
+	open, err := s.LineagesStillOpen(ctx, e.Lineages)
+	if err != nil {
+		return e, err
+	}
+	for _, f := range findings {
+		if !slices.Contains(open, f.LineageID) {
+			return e, redoubt.Invalid("issue_ids", "finding %d is not open: there is nothing to ask for", f.ID)
+		}
+	}
+	if err := mayRequest(ctx, s, e, findings); err != nil {
+		return e, err
+	}
+	return s.AddException(ctx, e)
+}
+
+// mayRequest refuses what was asked already, and one request too many.
+func mayRequest(ctx context.Context, s Store, e redoubt.Exception, findings []redoubt.Finding) error {
+	asked, err := s.RequestedExceptions(ctx, e.Lineages)
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if id := asked[f.LineageID]; id != 0 {
+			return fmt.Errorf("exception %d is requested for finding %d already: %w", id, f.ID, redoubt.ErrConflict)
+		}
+	}
+	switch own, all, err := s.RequestCounts(ctx, e.CreatorID); {
+	case err != nil:
+		return err
+	case own >= redoubt.MaxOpenRequestsOfOne:
+		return fmt.Errorf("%d requests of yours wait, or were withdrawn in the last day: wait until one is decided: %w", own, redoubt.ErrConflict)
+	case all >= redoubt.MaxOpenRequests:
+		return fmt.Errorf("%d requests wait already, as many as may: some have to be decided first: %w", all, redoubt.ErrConflict)
+	}
+	return nil
+}
+
+// requested finds an exception that waits for a decision; another is redoubt.ErrConflict.
+func requested(ctx context.Context, s Store, id int64) (redoubt.Exception, error) {
+	e, err := s.Exception(ctx, id)
+	if err == nil && e.State != redoubt.ExceptionRequested {
+		err = fmt.Errorf("exception %d is %s already: %w", id, e.State, redoubt.ErrConflict)
+	}
+	return e, err
+}
+
+// Approve makes a requested exception active until a time, the zero time being for ever. Its
+// answer, or else its reason, is the comment on the findings. It returns what that changed.
+func Approve(ctx context.Context, s Store, id int64, until time.Time, answer string) (e redoubt.Exception, changed Effect, err error) {
+	if err = redoubt.CheckExceptionEnd(until, s.Now()); err != nil {
+		return e, nil, err
+	}
+	if answer, err = redoubt.ExceptionAnswer(redact.Text(answer), false); err != nil {
+		return e, nil, err
+	}
+	before, err := requested(ctx, s, id)
+	if err != nil {
+		return e, nil, err
+	}
+	if _, err := roomFor(ctx, s, before); err != nil {
+		return e, nil, err
+	}
+	e = before
+	e.State, e.Answer, e.Until = redoubt.ExceptionActive, answer, until
+	if e, err = s.DecideException(ctx, "approve", before, e); err != nil {
+		return e, nil, err
+	}
+	list, err := s.Exceptions(ctx)
+	if err != nil {
+		return e, nil, err
+	}
+	changed, err = applyException(ctx, s, list, scopeOfNamed(e))
+	return e, changed, err
+}
+
+// Refuse ends a request with the reason.
+func Refuse(ctx context.Context, s Store, id int64, answer string) (e redoubt.Exception, err error) {
+	if answer, err = redoubt.ExceptionAnswer(redact.Text(answer), true); err != nil {
+		return e, err
+	}
+	before, err := requested(ctx, s, id)
+	if err != nil {
+		return e, err
+	}
+	e = before
+	e.State, e.Answer = redoubt.ExceptionRefused, answer
+	return s.DecideException(ctx, "refuse", before, e)
+}
+
+// Withdraw ends a request of the user, or of the token that no user made. That of another person
+// is a *redoubt.InvalidError.
+func Withdraw(ctx context.Context, s Store, id, userID int64) (redoubt.Exception, error) {
+	before, err := requested(ctx, s, id)
+	if err != nil {
+		return before, err
+	}
+	by, actor := before.CreatedBy, s.Actor()
+	if before.CreatorID != userID || userID == 0 && (by.Kind != actor.Kind || by.ID != actor.ID || by.Name != actor.Name) {
+		return before, redoubt.Invalid("request", "only %s, who asked, can withdraw it", cmp.Or(by.Label(), by.ID))
+	}
+	e := before
+	e.State = redoubt.ExceptionWithdrawn
+	return s.DecideException(ctx, "withdraw", before, e)
+}
+
+// Undo takes an approval back: the exception is requested again, or has ended where another request
+// names one of its findings by now. Each finding that it still ignores gets its former triage. Only the
+// approver may; another person gets a *redoubt.InvalidError.
+func Undo(ctx context.Context, s Store, id int64) (e redoubt.Exception, changed Effect, err error) {
+	before, err := s.Exception(ctx, id)
+	if err != nil {
+		return before, nil, err
+	}
+	if !before.OfFindings() || !before.Active(s.Now()) {
+		return before, nil, fmt.Errorf("exception %d is no approved request: %w", id, redoubt.ErrConflict)
+	}
+	if by, actor := before.DecidedBy, s.Actor(); by.Kind != actor.Kind || by.ID != actor.ID {
+		return before, nil, redoubt.Invalid("exception", "only %s, who approved it, can undo that", cmp.Or(by.Label(), by.ID))
+	}
+	others, err := s.RequestedExceptions(ctx, before.Lineages)
+	if err != nil {
+		return before, nil, err
+	}
+	e = before
+	if e.State, e.Answer, e.Until = redoubt.ExceptionRequested, "", e.Wish; len(others) > 0 {
+		e.State, e.Answer = redoubt.ExceptionEnded, "The approval was undone. Another request is about its findings by now."
+	}
+	if e, err = s.DecideException(ctx, "reopen", before, e); err != nil {
+		return e, nil, err
+	}
+	changed, err = restore(ctx, s, before)
+	return e, changed, err
+}
+
+// restore gives lineages that an exception ignores the triage that they had before, and then what
+// other exceptions make of them.
+func restore(ctx context.Context, s Store, e redoubt.Exception) (changed Effect, err error) {
+	events, err := s.TriageEventsBy(ctx, e.Actor(), e.Lineages)
+	if err != nil {
+		return nil, err
+	}
+	lineages, err := s.Lineages(ctx, e.Lineages)
+	if err != nil {
+		return nil, err
+	}
+	for _, event := range events {
+		if now := lineages[event.LineageID].Triage; now.State == redoubt.TriageIgnored && now.By == e.Actor() {
+			changed = append(changed, redoubt.TriageEvent{
+				LineageID: event.LineageID, At: s.Now(), By: s.Actor(), Before: now, After: event.Before, Note: "The approval was undone.",
+			})
+		}
+	}
+	if err := write(ctx, s, changed); err != nil {
+		return nil, err
+	}
+	return changed, Reevaluate(ctx, s, e.Lineages)
+}

@@ -1,0 +1,19 @@
+package storetest
+
+import (
+	"context"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// noisyRequest asks for an exception for the first finding.
+func noisyRequest(ctx context.Context, tx *store.Tx) error {
+	found, err := tx.FindingsByID(ctx, []int64{1})
+	for _, f := range found {
+		_, err = tx.AddException(ctx, redoubt.Exception{
+			State: redoubt.ExceptionRequested, ProjectID: f.ProjectID, Reason: "noise", TriageReason: redoubt.AcceptableRisk, Lineages: []int64{f.LineageID},
+		})
+	}
+	return err
+}

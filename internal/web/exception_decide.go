@@ -1,0 +1,127 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// exceptionDecision is the form of a decision about a request.
+type exceptionDecision struct {
+	Until, Answer, Refusal string
+	Forever                bool
+}
+
+// exceptionDays is the length that an approval proposes where the requested day has passed.
+const exceptionDays = 90
+
+// proposedApproval returns the approval form for a request: its day, or no end where it names
+// none. A day that has passed is replaced by one that is exceptionDays ahead.
+func proposedApproval(until, now time.Time) exceptionDecision {
+	switch {
+	case until.IsZero():
+		return exceptionDecision{Forever: true}
+	case redoubt.CheckExceptionEnd(until, now) != nil:
+		return exceptionDecision{Until: now.UTC().AddDate(0, 0, exceptionDays).Format(time.DateOnly)}
+	}
+	return exceptionDecision{Until: redoubt.LastDay(until)}
+}
+
+// exceptionsDone are what the page of an exception says first, by the word in the address.
+var exceptionsDone = map[string]string{
+	"asked": "You asked for an exception. Whoever may triage finds it in the queue, and this page says what became of it.", "approved": "Approved. Its findings are ignored, and fail no build.",
+	"refused": "Refused. The finding’s history says why.", "withdrawn": "Withdrawn.",
+	"undone": "Undone. It waits for a decision again, and its findings are as they were.",
+}
+
+// refusal is what people are told where what they asked will not do; false where it is
+// another fault.
+func refusal(err error) (status int, why string, is bool) {
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+		return http.StatusBadRequest, invalid.Fields[0].Message, true
+	}
+	if errors.Is(err, redoubt.ErrConflict) {
+		return http.StatusConflict, strings.TrimSuffix(err.Error(), ": "+redoubt.ErrConflict.Error()), true
+	}
+	return 0, "", false
+}
+
+// decideException approves or refuses a request. What will not do is shown with what
+// was filled in.
+func (req *request) decideException() error {
+	values, err := req.form()
+	if err != nil {
+		return err
+	}
+	form := exceptionDecision{Until: strings.TrimSpace(values.Get("until")), Answer: values.Get("answer"), Refusal: values.Get("refusal"), Forever: values.Has("forever")}
+	switch values.Get("do") {
+	case "approve":
+		return req.change("approved", &form, func(ctx context.Context, tx *store.Tx, id int64) error {
+			until, err := form.end()
+			if err == nil {
+				_, _, err = exceptions.Approve(ctx, tx, id, until, form.Answer)
+			}
+			return err
+		})
+	case "refuse":
+		return req.change("refused", &form, func(ctx context.Context, tx *store.Tx, id int64) error {
+			_, err := exceptions.Refuse(ctx, tx, id, form.Refusal)
+			return err
+		})
+	}
+	return redoubt.Invalid("do", "approve or refuse it")
+}
+
+func (req *request) withdrawException() error {
+	return req.change("withdrawn", nil, func(ctx context.Context, tx *store.Tx, id int64) error {
+		_, err := exceptions.Withdraw(ctx, tx, id, req.viewer.UserID)
+		return err
+	})
+}
+
+func (req *request) undoException() error {
+	return req.change("undone", nil, func(ctx context.Context, tx *store.Tx, id int64) error {
+		_, _, err := exceptions.Undo(ctx, tx, id)
+		return err
+	})
+}
+
+// change does something with the exception that the path names, and shows it again.
+func (req *request) change(done string, form *exceptionDecision, do func(context.Context, *store.Tx, int64) error) error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.Exception(ctx, id); err != nil {
+			return err
+		}
+		return do(ctx, tx, id)
+	})
+	if status, why, is := refusal(err); is {
+		return req.exception(status, form, why)
+	}
+	return req.then(err, "/exceptions/"+decimal(id)+"?done="+done)
+}
+
+// then leads on where something was done.
+func (req *request) then(err error, to string) error {
+	if err == nil {
+		req.redirect(req.to(to))
+	}
+	return err
+}
+
+// end is when what is approved ends.
+func (f exceptionDecision) end() (time.Time, error) {
+	if f.Forever == (f.Until != "") {
+		return time.Time{}, redoubt.Invalid("until", "say a last day, or that it never expires, and not both")
+	}
+	return redoubt.ExceptionEnd(f.Until)
+}

@@ -1,0 +1,107 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// exceptionForm is an exception on its way: what was filled in, and what came of
+// it.
+type exceptionForm struct {
+	Target, Projects, Paths, Until, Reason, TriageReason string
+	Forever                                              bool
+	Faults                                               []redoubt.FieldError
+	Preview                                              bool // it may be made, and would change
+	Changes                                              int  // so many findings
+	Where, End                                           string
+}
+
+func exceptionFormFrom(q url.Values) exceptionForm {
+	return exceptionForm{
+		Target: strings.TrimSpace(q.Get("target")), Projects: q.Get("projects"), Paths: q.Get("paths"), Until: strings.TrimSpace(q.Get("until")),
+		Reason: strings.TrimSpace(q.Get("reason")), TriageReason: cmp.Or(q.Get("triage_reason"), redoubt.AcceptableRisk.String()), Forever: q.Get("forever") != "",
+	}
+}
+
+// lines reads a list that has one entry a line.
+func lines(text string) (out []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// exception reads the form; what is wrong with it is in Faults.
+func (f *exceptionForm) exception(req *request) redoubt.Exception {
+	e := redoubt.Exception{Target: f.Target, Projects: lines(f.Projects), Paths: lines(f.Paths), Reason: f.Reason}
+	e.TriageReason, _ = redoubt.ParseTriageReason(f.TriageReason)
+	switch {
+	case f.Forever == (f.Until != ""):
+		f.Faults = append(f.Faults, redoubt.FieldError{Location: "until", Message: "say a last day, or that it never expires, and not both"})
+	case f.Until != "":
+		var err error
+		if e.Until, err = redoubt.ParseUntil(f.Until); err != nil {
+			f.Faults = append(f.Faults, redoubt.FieldError{Location: "until", Message: err.Error()})
+		}
+	}
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](e.Check(req.Clock())); ok {
+		f.Faults = append(f.Faults, invalid.Fields...)
+	}
+	f.Where, f.End = e.Where(), e.UntilText()
+	return e
+}
+
+// addException shows what an exception would do, and makes it once that was
+// seen.
+func (req *request) addException() error {
+	values, err := req.form()
+	if err != nil {
+		return err
+	}
+	form := exceptionFormFrom(values)
+	e := form.exception(req)
+	if len(form.Faults) > 0 {
+		return req.showExceptions(http.StatusBadRequest, form)
+	}
+	if values.Get("seen") == "" {
+		form.Preview = true
+		err = req.view(func(ctx context.Context, tx *store.Tx) error {
+			effect, err := exceptions.PreviewAdding(ctx, tx, e)
+			form.Changes = len(effect)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return req.showExceptions(http.StatusOK, form)
+	}
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		_, _, err := exceptions.Add(ctx, tx, e)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	req.redirect(req.to("/exceptions?made=1"))
+	return nil
+}
+
+// asGlob writes a path as a glob that fits it alone.
+var asGlob = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", `\`, "?")
+
+// AcceptAddress is where what the finding is about is accepted, filled in: its
+// vulnerability, or its rule, in its project.
+func (d *findingDetail) AcceptAddress() string {
+	q := url.Values{"target": {cmp.Or(d.Vulnerability(), d.RuleName)}, "projects": {d.Project.Name}, "paths": {"/" + asGlob.Replace(d.Location.FilePath)}}
+	return "/exceptions?" + q.Encode() + "#add"
+}
