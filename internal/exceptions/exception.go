@@ -109,7 +109,7 @@ func PreviewAdding(ctx context.Context, s Store, e redoubt.Exception) (Effect, e
 	if err != nil {
 		return nil, err
 	}
-	e.ID = math.MaxInt64 // those that are there come first, as they will
+	e.ID, e.State = math.MaxInt64, redoubt.ExceptionActive // those that are there come first, as they will
 	return judge(ctx, s, append(list, e), scopeOf(e))
 }
 
