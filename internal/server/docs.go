@@ -193,7 +193,7 @@ var pathWords = map[string]struct{ text, example string }{
 	"conditionId":    {"Id of the condition within its policy.", "1"},
 	"exceptionId":    {"Id of the exception.", "7"},
 
-	"commentId":          {"Id of the comment.", "12"},
+	"commentId": {"Id of the comment.", "12"},
 
 	"ticketId":     {"Id of the ticket here.", "7"},
 	"documentId":   {"Id of the VEX document.", "3"},
