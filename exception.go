@@ -29,6 +29,24 @@ func (s ExceptionState) String() string { return exceptionStates.name(s) }
 // ParseExceptionState reads a wire name.
 func ParseExceptionState(s string) (ExceptionState, bool) { return exceptionStates.parse(s) }
 
+// ExceptionKind is what an exception is about.
+type ExceptionKind uint8
+
+// Kinds. The numbers are stored: never give one another meaning.
+const (
+	ExceptionOfTarget   ExceptionKind = iota + 1 // a rule or a vulnerability
+	ExceptionOfFindings                          // findings that it names
+	ExceptionOfDocument                          // what a VEX document says
+)
+
+var exceptionKinds = enumNames[ExceptionKind]{"", "target", "findings", "document"}
+
+// String returns the wire name.
+func (k ExceptionKind) String() string { return exceptionKinds.name(k) }
+
+// ParseExceptionKind reads a wire name.
+func ParseExceptionKind(s string) (ExceptionKind, bool) { return exceptionKinds.parse(s) }
+
 // Exception says that findings are accepted until a day: what a rule or a vulnerability finds in
 // some projects and paths, or some findings of one project. While it is active it ignores them by
 // a triage of its own, and when it ends they are open again (semantics §5).
@@ -40,8 +58,14 @@ type Exception struct {
 	Paths    PathGlobs    // of a target: one must fit the finding's path or its lockfile; empty is every path
 	Projects ProjectGlobs // of a target: one must fit, whatever the case; empty is every project
 
-	ProjectID int64   // of the findings that it names; 0 where it has a target
+	ProjectID int64   // of the findings that it names, or that a document is for; else 0
 	Lineages  []int64 // that it names
+
+	// Document is the VEX document that it is, without its statements; nil: it is none. Then
+	// Target is the name of the document, and State says whether it is proposed or counts.
+	Document   *VEXDocument
+	Statements int   // of the document
+	Bytes      int64 // of these, as JSON
 
 	Reason       string // for people
 	TriageReason TriageReason
@@ -71,8 +95,8 @@ const MaxExceptions = 10_000
 // bytes: every upload reads all of them.
 const MaxExceptionBytes = 32 << 20
 
-// Bytes is what an exception says, in bytes.
-func (e *Exception) Bytes() int {
+// Length is what an exception says, in bytes.
+func (e *Exception) Length() int {
 	n := len(e.Target) + len(e.Reason)
 	for _, list := range [][]string{e.Paths, e.Projects} {
 		for _, glob := range list {
@@ -203,7 +227,18 @@ func (e *Exception) StateAt(now time.Time) ExceptionState {
 }
 
 // OfFindings reports whether the exception names findings, and no rule or vulnerability.
-func (e *Exception) OfFindings() bool { return e.ProjectID != 0 }
+func (e *Exception) OfFindings() bool { return e.Kind() == ExceptionOfFindings }
+
+// Kind is what the exception is about.
+func (e *Exception) Kind() ExceptionKind {
+	switch {
+	case e.Document != nil:
+		return ExceptionOfDocument
+	case e.ProjectID != 0:
+		return ExceptionOfFindings
+	}
+	return ExceptionOfTarget
+}
 
 // ActorException and ActorVEX are the kinds of actor that decide as exceptions and
 // as VEX documents.
@@ -214,5 +249,8 @@ const (
 
 // Actor is the exception as the one who decides about findings.
 func (e *Exception) Actor() Actor {
+	if e.Document != nil {
+		return e.Document.Actor()
+	}
 	return Actor{Kind: ActorException, ID: strconv.FormatInt(e.ID, 10)}
 }

@@ -28,7 +28,7 @@ type VEXDocument struct {
 
 	Statements []VEXStatement
 	ReceivedAt time.Time
-	ReceivedBy string
+	ReceivedBy Actor
 	// Proposed is of one that came by a token that may not triage: it is held
 	// beside the one that counts, and decides nothing until it is accepted.
 	Proposed bool

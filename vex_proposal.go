@@ -25,15 +25,6 @@ const (
 // are forgotten first.
 const MaxVEXRefusals = 50_000
 
-// VEXHolding is a document that is held or proposed, without its statements.
-type VEXHolding struct {
-	VEXDocument
-	Project string // name of the project that it is for; empty for one that is for many
-	Count   int    // its statements
-	Bytes   int64  // of them, as JSON
-	Decides int    // lineages that it decided about last
-}
-
 // ID tells statements apart by what they say, but for when: those of one text
 // have one id, in whatever document, and a text that changed has another. So what
 // is decided by id is what was read. It is lower-case hexadecimal, 64 digits.
@@ -86,17 +77,4 @@ func (s *VEXStatement) Says() string {
 func (s *VEXStatement) IsAboutSame(other *VEXStatement) bool {
 	return slices.Equal(s.Product, other.Product) && slices.Equal(s.Packages, other.Packages) &&
 		slices.ContainsFunc(s.Names, func(name string) bool { return slices.Contains(other.Names, name) })
-}
-
-// Where says in which projects and branch a document counts, for people.
-func (h *VEXHolding) Where() string {
-	switch {
-	case h.ProjectID == 0 && len(h.Projects) == 0:
-		return "all projects"
-	case h.ProjectID == 0:
-		return strings.Join(h.Projects, " ")
-	case h.Ref == "":
-		return h.Project
-	}
-	return h.Project + " on " + strings.TrimPrefix(h.Ref, "refs/heads/")
 }

@@ -7,30 +7,34 @@ import (
 )
 
 // Exception says that findings are accepted until a day: what a rule or a vulnerability finds in
-// some projects and paths, or some findings of one project.
+// some projects and paths, some findings of one project, or what a VEX document says.
 type Exception struct {
-	ID           int64    `json:"id" doc:"Id of the exception." example:"7"`
-	State        string   `json:"state" enum:"requested,active,refused,withdrawn,ended" doc:"requested waits for a decision and changes nothing; active ignores what it covers; ended expired, was removed, or had nothing left to ask for."`
-	Target       string   `json:"target,omitempty" doc:"A rule, by its name, or a vulnerability, by any of its ids; absent where it names findings." example:"CVE-2021-23337"`
-	Paths        []string `json:"paths" doc:"Of a target: globs as in .gitignore, of which one must fit the path or the lockfile of a finding; none is every path."`
-	Projects     []string `json:"projects" doc:"Of a target: globs of which one must fit the name of the project; none is every project."`
-	ProjectID    Int      `json:"project_id,omitempty" doc:"Id of the project of the findings that it names." example:"17"`
-	Project      string   `json:"project,omitempty" doc:"Name of that project." example:"acme/payments"`
-	IssueIDs     []int64  `json:"issue_ids,omitempty" doc:"Ids of the findings that it names, each on one ref: one where it is open, if it is on any." example:"[1234]"`
-	Reason       string   `json:"reason" doc:"Why it is accepted, for people." example:"Build tools only."`
-	TriageReason string   `json:"triage_reason" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"The reason that the findings show."`
-	Until        *Time    `json:"until" nullable:"true" doc:"First instant without it; null is for ever. While it is requested, the wish of the person who asked."`
-	Ignores      int64    `json:"ignores" doc:"Findings that it ignores now, each once whatever its refs." example:"2"`
-	CreatedAt    Time     `json:"created_at" doc:"When it was made or asked for."`
-	CreatedBy    string   `json:"created_by" doc:"Who made it or asked for it." example:"user:ana"`
-	DecidedAt    *Time    `json:"decided_at" nullable:"true" doc:"When it got its state; null while it is requested."`
-	DecidedBy    string   `json:"decided_by,omitempty" doc:"Who decided; absent while it is requested." example:"user:ben"`
-	Answer       string   `json:"answer,omitempty" doc:"What they said; absent when nothing." example:"Until the upgrade."`
+	ID        int64        `json:"id" doc:"Id of the exception." example:"7"`
+	State     string       `json:"state" enum:"requested,active,refused,withdrawn,ended" doc:"requested waits for a decision and changes nothing; active ignores what it covers; ended expired, was removed, or had nothing left to ask for."`
+	Kind      string       `json:"kind" enum:"target,findings,document" doc:"What it is about: a rule or a vulnerability, findings that it names, or what a VEX document says."`
+	Target    string       `json:"target,omitempty" doc:"A rule, by its name, or a vulnerability, by any of its ids; absent of the other kinds." example:"CVE-2021-23337"`
+	Paths     []string     `json:"paths" doc:"Of a target: globs as in .gitignore, of which one must fit the path or the lockfile of a finding; none is every path."`
+	Projects  []string     `json:"projects" doc:"Globs of which one must fit the name of the project; none is every project, or that of project_id."`
+	ProjectID Int          `json:"project_id,omitempty" doc:"Id of the project of the findings that it names, or that the document is for." example:"17"`
+	Project   string       `json:"project,omitempty" doc:"Name of that project." example:"acme/payments"`
+	IssueIDs  []int64      `json:"issue_ids,omitempty" doc:"Ids of the findings that it names, each on one ref: one where it is open, if it is on any." example:"[1234]"`
+	Document  *VEXDocument `json:"document,omitempty" doc:"The VEX document; absent of the other kinds."`
+
+	Reason       string `json:"reason" doc:"Why it is accepted, for people." example:"Build tools only."`
+	TriageReason string `json:"triage_reason,omitempty" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"The reason that the findings show; absent of a document, whose statements say it."`
+	Until        *Time  `json:"until" nullable:"true" doc:"First instant without it; null is for ever. While it is requested, the wish of the person who asked."`
+	Ignores      int64  `json:"ignores" doc:"Findings that it ignores now, or as a document decided about last, each once whatever its refs." example:"2"`
+	CreatedAt    Time   `json:"created_at" doc:"When it was made or asked for."`
+	CreatedBy    string `json:"created_by" doc:"Who made it or asked for it." example:"user:ana"`
+	DecidedAt    *Time  `json:"decided_at" nullable:"true" doc:"When it got its state; null while it is requested."`
+	DecidedBy    string `json:"decided_by,omitempty" doc:"Who decided; absent while it is requested." example:"user:ben"`
+	Answer       string `json:"answer,omitempty" doc:"What they said; absent when nothing." example:"Until the upgrade."`
 }
 
 // ExceptionsQuery are the parameters of the list of exceptions.
 type ExceptionsQuery struct {
 	State  string `query:"state" enum:"requested,active,refused,withdrawn,ended" doc:"Only those of this state."`
+	Kind   string `query:"kind" enum:"target,findings,document" doc:"Only those of this kind."`
 	Mine   bool   `query:"mine" doc:"Only those that the user asked for who made the token. A token that no user made has none."`
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Exceptions in one answer; 0 takes the default."`
@@ -59,13 +63,18 @@ type CreateExceptionRequest struct {
 
 // ExceptionQuery are the parameters of one exception.
 type ExceptionQuery struct {
-	Ending bool `query:"ending" doc:"Tell what would change if the exception were deleted now."`
+	Ending bool   `query:"ending" doc:"Tell what would change if the exception were deleted now."`
+	Cursor string `query:"cursor" doc:"Of a document: cursor of the previous answer."`
+	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Of a document: statements in one answer; 0 takes the default."`
 }
 
 // ExceptionResponse is an exception alone.
 type ExceptionResponse struct {
 	Exception Exception        `json:"exception" doc:"The exception."`
 	Ending    *ExceptionEffect `json:"ending,omitempty" doc:"What would change if it were deleted now; only where that was asked for."`
+
+	Statements []VEXStatement `json:"statements,omitempty" doc:"What a document says, in its own order, in pages."`
+	Cursor     string         `json:"cursor,omitempty" doc:"Pass it to get the next page of statements; absent on the last one."`
 }
 
 // ExceptionEffect is what an exception, or its end, would change.
@@ -87,6 +96,9 @@ type ExceptionChangeResponse struct {
 	Selection string    `json:"selection,omitempty" doc:"Names these findings and what was decided about them; only of a dry run."`
 
 	FirstFindings []int64 `json:"first_findings,omitempty" doc:"Ids of the first ten of them, ascending; only of a dry run." example:"[17,18]"`
+
+	Refused int64 `json:"refused,omitempty" doc:"Statements of a document that were refused, which uploads of the project do not propose again." example:"2"`
+	Waits   bool  `json:"waits,omitempty" doc:"Whether other statements of the document are still to be decided."`
 }
 
 // RequestExceptionRequest asks for an exception.
@@ -104,12 +116,15 @@ type ApproveExceptionRequest struct {
 	Until   string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$" patternDescription:"a day, as 2027-01-31" doc:"Last day of it, in UTC, as 2027-01-31; without it and forever, the day that is wished." example:"2027-01-31"`
 	Forever bool     `json:"forever,omitempty" doc:"Without an end; in place of until. A request that wishes no end is approved with one of the two."`
 	Answer  string   `json:"answer,omitempty" maxLength:"3000" doc:"What to say; it becomes the comment on the findings. Absent: the reason of who asked does." example:"Until the upgrade."`
+
+	Statements []string `json:"statements,omitempty" maxItems:"500" doc:"Of a document, for which until, forever and answer are not used: ids of the statements to approve; the whole document when absent or empty."`
 }
 
 // RefuseExceptionRequest refuses a request.
 type RefuseExceptionRequest struct {
-	_      struct{} `additionalProperties:"false"`
-	Answer string   `json:"answer" minLength:"1" maxLength:"3000" doc:"Why, for who asked." example:"Upgrade: 4.17.21 fixes it."`
+	_          struct{} `additionalProperties:"false"`
+	Answer     string   `json:"answer,omitempty" maxLength:"3000" doc:"Why, for the person who asked; needed but for a document." example:"Upgrade: 4.17.21 fixes it."`
+	Statements []string `json:"statements,omitempty" maxItems:"500" doc:"Of a document: ids of the statements to refuse; the whole document when absent or empty."`
 }
 
 // RequestException asks for an exception for findings.

@@ -378,31 +378,6 @@ func (c *Client) CreateException(ctx context.Context, deployment string, r Creat
 	return answer[ExceptionChangeResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "exceptions"), body: r}, options...)
 }
 
-// ListVEXDocuments answers a page of the VEX documents that the token may see.
-func (c *Client) ListVEXDocuments(ctx context.Context, deployment string, q VEXDocumentsQuery) (*ListVEXDocumentsResponse, error) {
-	return answer[ListVEXDocumentsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "vex"), query: values(q)})
-}
-
-// GetVEXDocument answers one VEX document with a page of its statements.
-func (c *Client) GetVEXDocument(ctx context.Context, deployment, id string, q VEXStatementsQuery) (*VEXDocumentResponse, error) {
-	return answer[VEXDocumentResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "vex", id), query: values(q)})
-}
-
-// AcceptVEXDocument lets what is proposed count.
-func (c *Client) AcceptVEXDocument(ctx context.Context, deployment, id string, r DecideVEXRequest, options ...Option) (*VEXDecisionResponse, error) {
-	return answer[VEXDecisionResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "vex", id, "accept"), body: r}, options...)
-}
-
-// RefuseVEXDocument forgets what is proposed, and remembers that.
-func (c *Client) RefuseVEXDocument(ctx context.Context, deployment, id string, r DecideVEXRequest, options ...Option) (*VEXDecisionResponse, error) {
-	return answer[VEXDecisionResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "vex", id, "refuse"), body: r}, options...)
-}
-
-// DeleteVEXDocument ends a VEX document, and reopens what it decided.
-func (c *Client) DeleteVEXDocument(ctx context.Context, deployment, id string, options ...Option) (*VEXDecisionResponse, error) {
-	return answer[VEXDecisionResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "vex", id)}, options...)
-}
-
 // DeleteException ends an exception, and reopens what it ignored.
 func (c *Client) DeleteException(ctx context.Context, deployment string, id int64, q DeleteExceptionQuery, options ...Option) (*ExceptionChangeResponse, error) {
 	return answer[ExceptionChangeResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "exceptions", strconv.FormatInt(id, 10)), query: values(q)}, options...)

@@ -104,7 +104,7 @@ func (c *Client) PolicyRules(ctx context.Context, deployment, policyID string, q
 	})
 }
 
-// Exceptions yields all exceptions that the token may see, by id.
+// Exceptions yields all exceptions of a query, the newest first.
 func (c *Client) Exceptions(ctx context.Context, deployment string, q ExceptionsQuery) iter.Seq2[Exception, error] {
 	return cursored(q.Cursor, func(cursor string) ([]Exception, string, error) {
 		q.Cursor = cursor
@@ -128,23 +128,11 @@ func (c *Client) Tickets(ctx context.Context, deployment string, q TicketsQuery)
 	})
 }
 
-// VEXDocuments yields all VEX documents of a query, by id.
-func (c *Client) VEXDocuments(ctx context.Context, deployment string, q VEXDocumentsQuery) iter.Seq2[VEXDocument, error] {
-	return cursored(q.Cursor, func(cursor string) ([]VEXDocument, string, error) {
-		q.Cursor = cursor
-		answer, err := c.ListVEXDocuments(ctx, deployment, q)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.Documents, answer.Cursor, nil
-	})
-}
-
 // VEXStatements yields all statements of a VEX document, in its own order.
-func (c *Client) VEXStatements(ctx context.Context, deployment, id string, q VEXStatementsQuery) iter.Seq2[VEXStatement, error] {
+func (c *Client) VEXStatements(ctx context.Context, deployment string, id int64, q ExceptionQuery) iter.Seq2[VEXStatement, error] {
 	return cursored(q.Cursor, func(cursor string) ([]VEXStatement, string, error) {
 		q.Cursor = cursor
-		answer, err := c.GetVEXDocument(ctx, deployment, id, q)
+		answer, err := c.GetException(ctx, deployment, id, q)
 		if err != nil {
 			return nil, "", err
 		}

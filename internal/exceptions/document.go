@@ -17,7 +17,7 @@ import (
 // older document than the one held changes nothing; one without statements
 // withdraws what is held. One document too many is a *redoubt.InvalidError.
 func PutVEX(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoubt.VEXReceipt, err error) {
-	d.ReceivedAt, d.ReceivedBy = s.Now(), s.Actor().String()
+	d.ReceivedAt, d.ReceivedBy = s.Now(), s.Actor()
 	d.IssuedAt = d.IssuedAt.UTC().Truncate(time.Microsecond) // as it is stored
 	if d.Proposed {
 		return propose(ctx, s, d)
@@ -45,27 +45,29 @@ func replace(ctx context.Context, s Store, o redoubt.VEXOutcome, d, held redoubt
 	case redoubt.VEXHeld:
 		d.ID, err = save(ctx, s, d, held)
 	case redoubt.VEXWithdrawn:
-		err = s.DeleteVEX(ctx, held)
+		err = s.EndVEX(ctx, held, redoubt.ExceptionEnded, "A newer document says nothing any more.")
 	default:
 		return d.ID, 0, nil
 	}
 	if err == nil {
-		changed, err = applyVEX(ctx, s, d, held.Statements)
+		var effect Effect
+		effect, err = applyVEX(ctx, s, d, held.Statements)
+		changed = len(effect)
 	}
 	return d.ID, changed, err
 }
 
-// RemoveVEX ends a document, and reopens what it decided about in the same
-// transaction. An unknown one is redoubt.ErrNotFound.
-func RemoveVEX(ctx context.Context, s Store, id int64) (d redoubt.VEXDocument, changed int, err error) {
-	if d, err = s.VEXDocument(ctx, id); err != nil {
-		return d, 0, err
+// removeVEX ends a document that counts, and reopens what it decided about in the same
+// transaction.
+func removeVEX(ctx context.Context, s Store, id int64) (changed Effect, err error) {
+	d, err := s.VEXDocument(ctx, id)
+	if err != nil {
+		return nil, err
 	}
-	if err := s.DeleteVEX(ctx, d); err != nil {
-		return d, 0, err
+	if err := s.EndVEX(ctx, d, redoubt.ExceptionEnded, ""); err != nil {
+		return nil, err
 	}
-	changed, err = applyVEX(ctx, s, d, nil)
-	return d, changed, err
+	return applyVEX(ctx, s, d, nil)
 }
 
 // outcome is what becomes of a document beside the one that is held, whose id is
@@ -117,7 +119,7 @@ func save(ctx context.Context, s Store, d, held redoubt.VEXDocument) (int64, err
 			return 0, err
 		}
 		if n >= redoubt.MaxVEXDocuments {
-			return 0, redoubt.Invalid("vex", "there are %d VEX documents, as many as there may be: remove one first (redoubt vex list, redoubt vex remove)", n)
+			return 0, redoubt.Invalid("vex", "there are %d VEX documents, as many as there may be: remove one first (redoubt exceptions list, redoubt exceptions delete)", n)
 		}
 	}
 	return s.SaveVEX(ctx, d, held)
@@ -125,13 +127,12 @@ func save(ctx context.Context, s Store, d, held redoubt.VEXDocument) (int64, err
 
 // applyVEX brings all in line that a document speaks of or decided about, or that
 // earlier statements of it spoke of.
-func applyVEX(ctx context.Context, s Store, d redoubt.VEXDocument, earlier []redoubt.VEXStatement) (changed int, err error) {
+func applyVEX(ctx context.Context, s Store, d redoubt.VEXDocument, earlier []redoubt.VEXStatement) (Effect, error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	events, err := apply(ctx, s, list, scopeOfVEX(d, earlier))
-	return len(events), err
+	return apply(ctx, s, list, scopeOfVEX(d, earlier))
 }
 
 // scopeOfVEX is all that a document speaks of or decided about, or that earlier

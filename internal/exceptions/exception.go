@@ -53,10 +53,10 @@ func roomFor(ctx context.Context, s Store, e redoubt.Exception) ([]redoubt.Excep
 	if err != nil {
 		return nil, err
 	}
-	n, said := 0, e.Bytes()
+	n, said := 0, e.Length()
 	for i := range list {
 		if list[i].Active(s.Now()) {
-			n, said = n+1, said+list[i].Bytes()
+			n, said = n+1, said+list[i].Length()
 		}
 	}
 	if n >= redoubt.MaxExceptions {
@@ -77,6 +77,13 @@ func Remove(ctx context.Context, s Store, id int64) (_ redoubt.Exception, change
 	}
 	if before.State != redoubt.ExceptionActive {
 		return before, nil, fmt.Errorf("exception %d is %s, not active: %w", id, before.State, redoubt.ErrNotFound)
+	}
+	if before.Document != nil {
+		if changed, err = removeVEX(ctx, s, id); err != nil {
+			return before, nil, err
+		}
+		e, err := s.Exception(ctx, id)
+		return e, changed, err
 	}
 	e := before
 	e.State = redoubt.ExceptionEnded
@@ -115,6 +122,9 @@ func PreviewAdding(ctx context.Context, s Store, e redoubt.Exception) (Effect, e
 
 // PreviewRemoving tells what Remove would change. It only reads.
 func PreviewRemoving(ctx context.Context, s Store, e redoubt.Exception) (Effect, error) {
+	if e.Document != nil {
+		return previewRemovingVEX(ctx, s, e)
+	}
 	list, err := s.Exceptions(ctx)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/redact"
 )
 
 // propose keeps a document that decides nothing, beside the one that counts. It
@@ -199,13 +200,13 @@ func makeRoom(ctx context.Context, s Store, d redoubt.VEXDocument) (dropped []in
 	}
 	statements, bytes := len(d.Statements), d.Size()
 	for i := range own {
-		statements, bytes = statements+own[i].Count, bytes+own[i].Bytes
+		statements, bytes = statements+own[i].Statements, bytes+own[i].Bytes
 	}
 	tooMuch := func() bool {
 		return len(own) >= redoubt.MaxVEXProposals || statements > redoubt.MaxVEXProposedStatements || bytes > redoubt.MaxVEXProposedBytes
 	}
 	for ; len(own) > 0 && tooMuch(); own = own[1:] {
-		statements, bytes = statements-own[0].Count, bytes-own[0].Bytes
+		statements, bytes = statements-own[0].Statements, bytes-own[0].Bytes
 		if err := drop(ctx, s, own[0].ID); err != nil {
 			return dropped, err
 		}
@@ -262,19 +263,26 @@ func dropProposal(ctx context.Context, s Store, d redoubt.VEXDocument) error {
 }
 
 // proposal finds a proposed document. An unknown one is redoubt.ErrNotFound, one
-// that counts a *redoubt.InvalidError.
+// that was decided already redoubt.ErrConflict.
 func proposal(ctx context.Context, s Store, id int64) (redoubt.VEXDocument, error) {
-	d, err := s.VEXDocument(ctx, id)
-	if err == nil && !d.Proposed {
-		err = redoubt.Invalid("id", "VEX document %d counts already", id)
+	e, err := s.Exception(ctx, id)
+	switch {
+	case err != nil:
+	case e.Document == nil:
+		err = redoubt.Invalid("exception", "%d is no VEX document", id)
+	case e.State != redoubt.ExceptionRequested:
+		err = fmt.Errorf("exception %d is %s already: %w", id, e.State, redoubt.ErrConflict)
 	}
-	return d, err
+	if err != nil {
+		return redoubt.VEXDocument{}, err
+	}
+	return s.VEXDocument(ctx, id)
 }
 
 // AcceptVEX makes a proposed document count, as if who accepts it had sent it; or,
 // where ids of its statements are given, these alone, beside what the document of
 // its name says already. An unknown document is redoubt.ErrNotFound, one that
-// counts already and an unknown statement a *redoubt.InvalidError.
+// was decided already redoubt.ErrConflict, an unknown statement a *redoubt.InvalidError.
 func AcceptVEX(ctx context.Context, s Store, id int64, statements ...string) (redoubt.VEXReceipt, error) {
 	d, err := proposal(ctx, s, id)
 	if err != nil {
@@ -304,13 +312,14 @@ func acceptStatements(ctx context.Context, s Store, d redoubt.VEXDocument, ids [
 	if b.held.ID != 0 && !newer(&d, &b.held) {
 		counts.Version, counts.IssuedAt = b.held.Version, b.held.IssuedAt
 	}
-	counts.ReceivedAt, counts.ReceivedBy = s.Now(), s.Actor().String()
+	counts.ReceivedAt, counts.ReceivedBy = s.Now(), s.Actor()
 	if counts.ID, err = save(ctx, s, counts, b.held); err != nil {
 		return receipt, err
 	}
 	receipt = redoubt.VEXReceipt{Document: counts, Outcome: redoubt.VEXHeld, Statements: len(counts.Statements)}
 	receipt.Document.Statements = nil
-	if receipt.Changed, err = applyVEX(ctx, s, counts, b.held.Statements); err != nil {
+	effect, err := applyVEX(ctx, s, counts, b.held.Statements)
+	if receipt.Changed = len(effect); err != nil {
 		return receipt, err
 	}
 	return receipt, settle(ctx, s, d)
@@ -366,10 +375,13 @@ func settle(ctx context.Context, s Store, d redoubt.VEXDocument) error {
 }
 
 // RefuseVEX forgets a proposed document, or those of its statements whose ids are
-// given, and remembers that: the project's uploads do not propose them again. It
-// returns how many were refused. An unknown document is redoubt.ErrNotFound, one
-// that counts and an unknown statement a *redoubt.InvalidError.
-func RefuseVEX(ctx context.Context, s Store, id int64, statements ...string) (refused int, err error) {
+// given, and remembers that: the project's uploads do not propose them again. Its answer says
+// why, and may be empty. It returns how many were refused. An unknown document is redoubt.ErrNotFound, one
+// that was decided already redoubt.ErrConflict, an unknown statement a *redoubt.InvalidError.
+func RefuseVEX(ctx context.Context, s Store, id int64, answer string, statements ...string) (refused int, err error) {
+	if answer, err = redoubt.ExceptionAnswer(redact.Text(answer), false); err != nil {
+		return 0, err
+	}
 	d, err := proposal(ctx, s, id)
 	if err != nil {
 		return 0, err
@@ -406,5 +418,5 @@ func RefuseVEX(ctx context.Context, s Store, id int64, statements ...string) (re
 	if len(statements) > 0 {
 		return refused, settle(ctx, s, d)
 	}
-	return refused, s.DeleteVEX(ctx, d)
+	return refused, s.EndVEX(ctx, d, redoubt.ExceptionRefused, answer)
 }

@@ -71,7 +71,11 @@ func mayRequest(ctx context.Context, s Store, e redoubt.Exception, findings []re
 // requested finds an exception that waits for a decision; another is redoubt.ErrConflict.
 func requested(ctx context.Context, s Store, id int64) (redoubt.Exception, error) {
 	e, err := s.Exception(ctx, id)
-	if err == nil && e.State != redoubt.ExceptionRequested {
+	switch {
+	case err != nil:
+	case e.Document != nil:
+		err = redoubt.Invalid("exception", "%d is a VEX document", id)
+	case e.State != redoubt.ExceptionRequested:
 		err = fmt.Errorf("exception %d is %s already: %w", id, e.State, redoubt.ErrConflict)
 	}
 	return e, err

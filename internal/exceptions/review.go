@@ -28,10 +28,12 @@ func ReviewVEX(ctx context.Context, s Store, d redoubt.VEXDocument, shown []redo
 	return review(ctx, s, list, d, shown)
 }
 
-// ReviewProposals is ReviewVEX, by id, of those documents of a list that are proposed, each
+func isProposal(e redoubt.Exception) bool { return e.Document != nil && e.State == redoubt.ExceptionRequested }
+
+// ReviewProposals is ReviewVEX, by id, of those exceptions of a list that are proposed documents, each
 // as a whole. It only reads.
-func ReviewProposals(ctx context.Context, s Store, documents []redoubt.VEXHolding) (map[int64]Review, error) {
-	if !slices.ContainsFunc(documents, func(h redoubt.VEXHolding) bool { return h.Proposed }) {
+func ReviewProposals(ctx context.Context, s Store, documents []redoubt.Exception) (map[int64]Review, error) {
+	if !slices.ContainsFunc(documents, isProposal) {
 		return nil, nil
 	}
 	list, err := s.Exceptions(ctx)
@@ -40,7 +42,7 @@ func ReviewProposals(ctx context.Context, s Store, documents []redoubt.VEXHoldin
 	}
 	reviews := map[int64]Review{}
 	for i := range documents {
-		if !documents[i].Proposed {
+		if !isProposal(documents[i]) {
 			continue
 		}
 		d, err := s.VEXDocument(ctx, documents[i].ID)
@@ -84,6 +86,34 @@ func review(ctx context.Context, s Store, list []redoubt.Exception, d redoubt.VE
 		}
 	}
 	return r, nil
+}
+
+// previewRemovingVEX tells what the end of a document would change. It only reads.
+func previewRemovingVEX(ctx context.Context, s Store, e redoubt.Exception) (changed Effect, err error) {
+	list, err := s.Exceptions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := s.ExceptionCandidates(ctx, redoubt.ExceptionScope{Actors: []redoubt.Actor{e.Actor()}})
+	if err != nil {
+		return nil, err
+	}
+	j := NewJudge(list, s.Now())
+	for part := range slices.Chunk(ids, batch) {
+		cases, err := s.ExceptionCases(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		for i := range cases {
+			for _, o := range cases[i].Occurrences {
+				o.Claims = slices.DeleteFunc(o.Claims, func(c redoubt.VEXClaim) bool { return c.Document.ID == e.ID })
+			}
+			if event, is := j.Decide(&cases[i]); is {
+				changed = append(changed, event)
+			}
+		}
+	}
+	return changed, nil
 }
 
 // supposed is a document as if it counted.

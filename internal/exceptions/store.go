@@ -49,14 +49,17 @@ type Store interface {
 	// SaveVEX stores a document, in place of the one that is held where that has
 	// an id, and returns its id.
 	SaveVEX(ctx context.Context, d, held redoubt.VEXDocument) (int64, error)
+	// DeleteVEX forgets a document.
 	DeleteVEX(ctx context.Context, d redoubt.VEXDocument) error
+	// EndVEX forgets what a document says, and keeps that there was one and its answer.
+	EndVEX(ctx context.Context, d redoubt.VEXDocument, state redoubt.ExceptionState, answer string) error
 	// VEXProposals lists what is proposed of a project, the oldest first.
-	VEXProposals(ctx context.Context, projectID int64) ([]redoubt.VEXHolding, error)
+	VEXProposals(ctx context.Context, projectID int64) ([]redoubt.Exception, error)
 	// ProposedVEXBytes is how many bytes all proposals of the deployment say.
 	ProposedVEXBytes(ctx context.Context) (int64, error)
 	// MostVEXProposals is VEXProposals of the project that has most documents, or
 	// whose documents say most.
-	MostVEXProposals(ctx context.Context, byBytes bool) ([]redoubt.VEXHolding, error)
+	MostVEXProposals(ctx context.Context, byBytes bool) ([]redoubt.Exception, error)
 	// RefusedVEX tells which statements were refused of a project, by their ids.
 	RefusedVEX(ctx context.Context, projectID int64, ids []string) (map[string]bool, error)
 	// RefuseVEX remembers that statements of a proposed document were refused.

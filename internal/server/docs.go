@@ -122,8 +122,8 @@ var described = map[string]routeDoc{
 	"createException": {"Create an exception", "Ignores what a rule or a vulnerability finds, now and later, until a day, by a triage that people's beats. " +
 		"Either `until` or `forever` is needed. `projects` and `paths` are at most 100 globs each, of 1 to 512 characters without control characters; " +
 		"a path glob has no `!` or `#` and no `./` in front, no `//`, no backslash and no space around it. `target` has no spaces. `dry_run` tells which findings would change, and its `selection`, sent with the request, has just that done or nothing."},
-	"getException":    {"Get an exception", "An exception by its id; with `ending` also what would change without it."},
-	"deleteException": {"Delete an exception", "Ends an active exception now and reopens what it ignored, but for what people or other exceptions decide. With the `selection` that `getException` told with `ending`, just that is done or nothing. One that is not active is a 404."},
+	"getException":    {"Get an exception", "An exception by its id; with `ending` also what would change without it. Of a VEX document also what it says, in pages, and of a requested one what each statement would change."},
+	"deleteException": {"Delete an exception", "Ends an active exception now and reopens what it ignored, but for what people, other exceptions or VEX documents decide. With the `selection` that `getException` told with `ending`, just that is done or nothing. One that is not active is a 404."},
 
 	"requestException": {"Ask for an exception", "Asks for an exception for findings of one project. It changes nothing until somebody who may triage approves it. Viewers may ask. A finding with a request already is a conflict, and so is one request too many: 50 wait of one person, 500 in all. " +
 		"It ends by itself when none of its findings is open any more."},
@@ -132,17 +132,9 @@ var described = map[string]routeDoc{
 		"A finding has 500 comments, and a person writes 300 in 24 hours: one more is a conflict."},
 	"withdrawFindingComment": {"Withdraw a comment on a finding", "Forgets the text of a comment and whom it mentions; that there was one stays. The maker of the token withdraws their own, an administrator any. One that was withdrawn already is a conflict."},
 
-	"approveException":  {"Approve a requested exception", "Makes a requested exception active: its findings are ignored on all refs, until a day. It beats what people decided before it, and what they decide later beats it. One that was decided already is a conflict."},
-	"refuseException":   {"Refuse a requested exception", "Ends a request with the reason. One that was decided already is a conflict."},
+	"approveException":  {"Approve a requested exception", "Makes a requested exception active: its findings are ignored on all refs, until a day. It beats what people decided before it, and what they decide later beats it. A VEX document counts as if you had sent it, or some of its `statements`, beside what the active document of its name says already. One that was decided already is a conflict, one that was replaced meanwhile a 404."},
+	"refuseException":   {"Refuse a requested exception", "Ends a request with the reason, or refuses `statements` of a VEX document: uploads of the project do not propose the same again. One that was decided already is a conflict."},
 	"withdrawException": {"Withdraw a requested exception", "Ends a request of the maker of the token. Other people's requests are refused."},
-
-	"listVEXDocuments": {"List VEX documents", "VEX documents that count, and those that are proposed, by id, in pages. Pass `cursor` to get the next page; it is absent on the last one. " +
-		"A token that is bound to projects sees those that are for its projects alone."},
-	"getVEXDocument": {"Get a VEX document", "A VEX document by its id with what it says, in pages. Of a proposal it tells what each statement would change."},
-	"acceptVEXDocument": {"Accept a proposed VEX document", "Lets a proposed document count as if you had sent it, or some of its statements, beside what the document of its name says already. " +
-		"One that was replaced meanwhile, or decided about, is a 404; a statement that it does not propose an error."},
-	"refuseVEXDocument": {"Refuse a proposed VEX document", "Forgets a proposed document, or some of its statements, and remembers that: uploads of the project do not propose the same again."},
-	"deleteVEXDocument": {"Delete a VEX document", "Ends a document now and reopens what it decided, but for what people, exceptions or other documents decide. A proposal that is deleted may be proposed again."},
 
 	"listConnections": {"List connections", "The accounts on code hosts, by id, and whether they work. A token that is bound to projects may not."},
 	"createConnection": {"Create a connection", "Connects a code host, once it has said who the connection is there and what it sees. What the host refuses is a 400 that says so, and nothing is kept. " +
@@ -196,7 +188,6 @@ var pathWords = map[string]struct{ text, example string }{
 	"commentId": {"Id of the comment.", "12"},
 
 	"ticketId":     {"Id of the ticket here.", "7"},
-	"documentId":   {"Id of the VEX document.", "3"},
 	"scanId":       {"Id of the scan.", "42"},
 	"connectionId": {"Id of the connection.", "3"},
 	"runId":        {"Id of the managed run.", "17"},

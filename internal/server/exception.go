@@ -17,13 +17,13 @@ import (
 
 // exceptionsOf are exceptions with what they ignore, and the findings that they name.
 func (c *call) exceptionsOf(ctx context.Context, list []redoubt.Exception) ([]api.Exception, error) {
-	ids, projects := make([]int64, len(list)), make([]int64, 0, len(list))
-	for i, e := range list {
-		if ids[i] = e.ID; e.OfFindings() {
+	projects := make([]int64, 0, len(list))
+	for _, e := range list {
+		if e.ProjectID != 0 {
 			projects = append(projects, e.ProjectID)
 		}
 	}
-	ignored, err := c.tx.CountByException(ctx, ids...)
+	ignored, err := c.tx.CountByException(ctx, list...)
 	if err != nil {
 		return nil, err
 	}
@@ -35,9 +35,12 @@ func (c *call) exceptionsOf(ctx context.Context, list []redoubt.Exception) ([]ap
 	out := make([]api.Exception, len(list))
 	for i, e := range list {
 		out[i] = api.Exception{
-			ID: e.ID, State: e.StateAt(c.server.Clock()).String(), Target: e.Target, Paths: orEmpty(e.Paths), Projects: orEmpty(e.Projects), Reason: e.Reason,
+			ID: e.ID, State: e.StateAt(c.server.Clock()).String(), Kind: e.Kind().String(), Target: e.Target, Document: vexDocumentOf(e), Paths: orEmpty(e.Paths), Projects: orEmpty(e.Projects), Reason: e.Reason,
 			ProjectID: api.Int(e.ProjectID), Project: names[e.ProjectID], TriageReason: e.TriageReason.String(), Until: timeOrNull(e.Until), Ignores: int64(ignored[e.ID]),
 			CreatedAt: api.Time{Time: e.CreatedAt}, CreatedBy: e.CreatedBy.String(), DecidedAt: timeOrNull(e.DecidedAt), DecidedBy: e.DecidedBy.String(), Answer: e.Answer,
+		}
+		if e.Document != nil {
+			out[i].Target = "" // its name is in the document
 		}
 		for _, lineage := range e.Lineages {
 			if id := shown[lineage]; id != 0 {
@@ -77,8 +80,9 @@ func (in *exceptionsInput) Resolve(ctx huma.Context) []error {
 	filter := struct {
 		Globs redoubt.ProjectGlobs
 		State string
+		Kind  string
 		User  int64
-	}{caller.Globs(), in.State, 0}
+	}{caller.Globs(), in.State, in.Kind, 0}
 	if in.Mine {
 		filter.User = caller.Token.UserID
 	}
@@ -88,6 +92,7 @@ func (in *exceptionsInput) Resolve(ctx huma.Context) []error {
 func (c *call) listExceptions(ctx context.Context, in *exceptionsInput) (*api.ListExceptionsResponse, error) {
 	q := store.ExceptionQuery{Globs: c.caller.Globs(), Before: in.after, Limit: cmp.Or(int(in.Limit), defaultExceptions)}
 	q.State, _ = redoubt.ParseExceptionState(in.State)
+	q.Kind, _ = redoubt.ParseExceptionKind(in.Kind)
 	out := &api.ListExceptionsResponse{Exceptions: []api.Exception{}}
 	if in.Mine {
 		if q.CreatorID = c.caller.Token.UserID; q.CreatorID == 0 {
@@ -98,14 +103,17 @@ func (c *call) listExceptions(ctx context.Context, in *exceptionsInput) (*api.Li
 	if err != nil {
 		return nil, err
 	}
-	if out.Exceptions, err = c.exceptionsOf(ctx, list); err == nil && more {
+	if out.Exceptions, err = c.exceptionsOf(ctx, list); err == nil {
+		err = c.review(ctx, list, out.Exceptions)
+	}
+	if err == nil && more {
 		out.Cursor, err = c.server.cursors().encode(in.list, list[len(list)-1].ID)
 	}
 	return out, err
 }
 
 // exception finds the one that the path names; one that is not of the token's
-// projects alone, or names findings of another project, does not exist for it.
+// projects alone, or is of another project, does not exist for it.
 func (c *call) exception(ctx context.Context) (e redoubt.Exception, err error) {
 	id, err := c.id("exceptionId")
 	if err != nil {
@@ -114,7 +122,7 @@ func (c *call) exception(ctx context.Context) (e redoubt.Exception, err error) {
 	e, err = c.tx.Exception(ctx, id)
 	switch {
 	case err != nil:
-	case e.OfFindings():
+	case e.ProjectID != 0:
 		_, err = c.seen(c.tx.Project(ctx, e.ProjectID))
 	case !e.Within(c.caller.Globs()):
 		err = redoubt.ErrNotFound
@@ -122,13 +130,27 @@ func (c *call) exception(ctx context.Context) (e redoubt.Exception, err error) {
 	return e, err
 }
 
-func (c *call) getException(ctx context.Context, in *api.ExceptionQuery) (*api.ExceptionResponse, error) {
+// exceptionQueryInput are the parameters of one exception.
+type exceptionQueryInput struct {
+	api.ExceptionQuery
+	idPosition // where the id is the place of a statement
+}
+
+// Resolve finds the position in the statements.
+func (in *exceptionQueryInput) Resolve(ctx huma.Context) []error {
+	return in.find(ctx, "exception "+ctx.Param("exceptionId"), nil, in.Cursor)
+}
+
+func (c *call) getException(ctx context.Context, in *exceptionQueryInput) (*api.ExceptionResponse, error) {
 	e, err := c.exception(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := &api.ExceptionResponse{}
-	if out.Exception, err = c.exceptionOf(ctx, e); err != nil || !in.Ending {
+	if out.Exception, err = c.exceptionOf(ctx, e); err != nil {
+		return nil, err
+	}
+	if err := c.statements(ctx, e, in, out); err != nil || !in.Ending {
 		return out, err
 	}
 	effect, err := exceptions.PreviewRemoving(ctx, c.tx, e)
@@ -281,6 +303,9 @@ func (c *call) approveException(ctx context.Context, in *request[api.ApproveExce
 		return nil, err
 	}
 	b := &in.Body
+	if e.Document != nil {
+		return c.approveDocument(ctx, e, b.Statements)
+	}
 	until, err := redoubt.ExceptionEnd(b.Until)
 	switch {
 	case err != nil:
@@ -301,6 +326,9 @@ func (c *call) approveException(ctx context.Context, in *request[api.ApproveExce
 
 func (c *call) refuseException(ctx context.Context, in *request[api.RefuseExceptionRequest]) (*api.ExceptionChangeResponse, error) {
 	e, err := c.exception(ctx)
+	if err == nil && e.Document != nil {
+		return c.refuseDocument(ctx, e, in.Body)
+	}
 	if err == nil {
 		e, err = exceptions.Refuse(ctx, c.tx, e.ID, in.Body.Answer)
 	}

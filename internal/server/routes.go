@@ -169,12 +169,6 @@ func decisionRoutes() []Route {
 		{edge.Row(del, byID+"/ticketing/v2/tickets/{ticketId}", WebAPI, triager, writes, byProject), "deleteTicket", "findings", update((*call).deleteTicket)},
 		{edge.Row(get, bySlug+"/tickets", WebAPI, viewer, reads, filtered), "listTickets", "findings", beyond(view((*call).listTickets))},
 		{edge.Row(get, bySlug+"/tickets/{ticketId}", WebAPI, viewer, reads, byProject), "getTicket", "findings", beyond(view((*call).getTicket))},
-
-		{edge.Row(get, bySlug+"/vex", WebAPI, viewer, reads, filtered), "listVEXDocuments", "policies", beyond(view((*call).listVEXDocuments))},
-		{edge.Row(get, bySlug+"/vex/{documentId}", WebAPI, viewer, reads, byProject), "getVEXDocument", "policies", beyond(view((*call).getVEXDocument))},
-		{edge.Row(post, bySlug+"/vex/{documentId}/accept", WebAPI, triager, writes, byProject), "acceptVEXDocument", "policies", beyond(update((*call).acceptVEXDocument))},
-		{edge.Row(post, bySlug+"/vex/{documentId}/refuse", WebAPI, triager, writes, byProject), "refuseVEXDocument", "policies", beyond(update((*call).refuseVEXDocument))},
-		{edge.Row(del, bySlug+"/vex/{documentId}", WebAPI, triager, writes, byProject), "deleteVEXDocument", "policies", beyond(update((*call).deleteVEXDocument))},
 	}
 }
 

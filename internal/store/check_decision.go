@@ -25,8 +25,8 @@ func (tx *Tx) checkDecisions(ctx context.Context) (faults []string, err error) {
 			SELECT 1 FROM triage_event e WHERE e.deployment_id = l.deployment_id AND e.lineage_id = l.id) ORDER BY l.id`, []any{int64(redoubt.TriageUntriaged)},
 		},
 		{
-			"VEX document %d has not as many statements as it says", `SELECT d.id FROM vex_document d WHERE d.deployment_id = $1 AND d.statements <> (
-			SELECT COUNT(*) FROM vex_statement s WHERE s.deployment_id = d.deployment_id AND s.document_id = d.id) ORDER BY d.id`, nil,
+			"VEX document %d has not as many statements as it says", `SELECT d.id FROM exception d WHERE d.deployment_id = $1 AND d.state <= 2 AND d.statements <> (
+			SELECT COUNT(*) FROM exception_statement s WHERE s.deployment_id = d.deployment_id AND s.exception_id = d.id) ORDER BY d.id`, nil,
 		},
 		{
 			"deployment %d has not as many open requests for exceptions as it says", `SELECT d.id FROM deployment d WHERE d.id = $1 AND d.open_requests <> (

@@ -11,13 +11,36 @@ import (
 )
 
 const exceptionColumns = `id, state, target, paths_json, projects_json, project_id, reason, triage_reason, until_at, wished_at, created_at, created_by_json, creator_id,
-	decided_at, decided_by_json, answer`
+	decided_at, decided_by_json, answer, kind, ref, format, author, file, version, issued_at, statements, bytes`
+
 
 const selectExceptions = `SELECT ` + exceptionColumns + ` FROM exception r WHERE r.deployment_id = $1`
 
 func scanException(r row) (e redoubt.Exception, err error) {
-	return e, r.Scan(&e.ID, &e.State, &e.Target, decoded(&e.Paths), decoded(&e.Projects), &e.ProjectID, &e.Reason, &e.TriageReason, instant(&e.Until), instant(&e.Wish),
-		instant(&e.CreatedAt), decoded(&e.CreatedBy), &e.CreatorID, instant(&e.DecidedAt), decoded(&e.DecidedBy), &e.Answer)
+	var kind redoubt.ExceptionKind
+	var d redoubt.VEXDocument
+	err = r.Scan(&e.ID, &e.State, &e.Target, decoded(&e.Paths), decoded(&e.Projects), &e.ProjectID, &e.Reason, &e.TriageReason, instant(&e.Until), instant(&e.Wish),
+		instant(&e.CreatedAt), decoded(&e.CreatedBy), &e.CreatorID, instant(&e.DecidedAt), decoded(&e.DecidedBy), &e.Answer,
+		&kind, &d.Ref, &d.Format, &d.Author, &d.File, &d.Version, instant(&d.IssuedAt), &e.Statements, &e.Bytes)
+	if kind == redoubt.ExceptionOfDocument {
+		d.ID, d.Name, d.ProjectID, d.Projects = e.ID, e.Target, e.ProjectID, e.Projects
+		d.ReceivedAt, d.ReceivedBy, d.Proposed = e.CreatedAt, e.CreatedBy, e.State == redoubt.ExceptionRequested
+		e.Document = &d
+	}
+	return e, err
+}
+
+// insertException writes the row of an exception.
+func (tx *Tx) insertException(ctx context.Context, e redoubt.Exception) error {
+	var d redoubt.VEXDocument
+	if e.Document != nil {
+		d = *e.Document
+	}
+	return tx.insert(ctx, `exception (deployment_id, `+exceptionColumns+`)`, [][]any{{
+		e.ID, int64(e.State), e.Target, encoded(orEmpty(e.Paths)), encoded(orEmpty(e.Projects)), e.ProjectID, e.Reason, int64(e.TriageReason), e.Until, e.Wish,
+		e.CreatedAt, encoded(e.CreatedBy), e.CreatorID, e.DecidedAt, encoded(e.DecidedBy), e.Answer,
+		int64(e.Kind()), d.Ref, d.Format, d.Author, d.File, d.Version, d.IssuedAt, e.Statements, e.Bytes,
+	}}, "")
 }
 
 // exceptionImage is an exception in the audit trail.
@@ -41,16 +64,17 @@ func imageOfException(e redoubt.Exception) exceptionImage {
 	return exceptionImage{e.State.String(), e.Target, e.Paths, e.Projects, e.Lineages, e.Reason, e.TriageReason.String(), until, e.Answer}
 }
 
-// Exceptions lists the deployment's active exceptions by id, without the findings that they name.
-// Those that expired are in the list until their end is noted.
+// Exceptions lists the deployment's active exceptions by id, without the findings that they name,
+// and without VEX documents. Those that expired are in the list until their end is noted.
 func (tx *Tx) Exceptions(ctx context.Context) ([]redoubt.Exception, error) {
-	return many(ctx, tx, scanException, selectExceptions+` AND r.state = $2 ORDER BY id`, int64(redoubt.ExceptionActive))
+	return many(ctx, tx, scanException, selectExceptions+` AND r.state = $2 AND r.kind <> $3 ORDER BY id`, int64(redoubt.ExceptionActive), int64(redoubt.ExceptionOfDocument))
 }
 
 // ExceptionQuery selects exceptions.
 type ExceptionQuery struct {
 	Globs     redoubt.ProjectGlobs   // only those of no project beside those that these allow
 	State     redoubt.ExceptionState // 0: any. One that expired has ended
+	Kind      redoubt.ExceptionKind  // 0: any
 	CreatorID int64                  // only those that this user asked for; 0: all
 	Before    int64                  // only those with lower ids; 0: all
 	Skip      int                    // so many of them first
@@ -64,7 +88,7 @@ func (tx *Tx) ExceptionPage(ctx context.Context, q ExceptionQuery) (list []redou
 		return nil, false, err
 	}
 	w.and(`0 = 0 ORDER BY r.id DESC LIMIT ? OFFSET ?`, unlessKept(q.Limit, q.Globs), q.Skip)
-	seen := func(e redoubt.Exception) bool { return e.OfFindings() || e.Within(q.Globs) }
+	seen := func(e redoubt.Exception) bool { return e.ProjectID != 0 || e.Within(q.Globs) }
 	list, more, err = upTo(ctx, tx, q.Limit, seen, scanException, selectExceptions+w.text.String(), w.args...)
 	if err != nil {
 		return nil, false, err
@@ -98,6 +122,9 @@ func (tx *Tx) exceptionsWhere(ctx context.Context, q ExceptionQuery) (*where, er
 		w.and(`(r.state = ? OR r.state = ? AND r.until_at <= ?)`, int64(q.State), int64(redoubt.ExceptionActive), tx.now)
 	default:
 		w.and(`r.state = ?`, int64(q.State))
+	}
+	if q.Kind != 0 {
+		w.and(`r.kind = ?`, int64(q.Kind))
 	}
 	if q.CreatorID != 0 {
 		w.and(`r.creator_id = ?`, q.CreatorID)
@@ -161,11 +188,7 @@ func (tx *Tx) AddException(ctx context.Context, e redoubt.Exception) (redoubt.Ex
 	if e.State == redoubt.ExceptionActive {
 		e.DecidedAt, e.DecidedBy = tx.now, tx.actor
 	}
-	err = tx.insert(ctx, `exception (deployment_id, `+exceptionColumns+`)`, [][]any{{
-		e.ID, int64(e.State), e.Target, encoded(orEmpty(e.Paths)), encoded(orEmpty(e.Projects)), e.ProjectID, e.Reason, int64(e.TriageReason), e.Until, e.Wish,
-		e.CreatedAt, encoded(e.CreatedBy), e.CreatorID, e.DecidedAt, encoded(e.DecidedBy), e.Answer,
-	}}, "")
-	if err != nil {
+	if err := tx.insertException(ctx, e); err != nil {
 		return e, err
 	}
 	rows := make([][]any, len(e.Lineages))
@@ -216,7 +239,7 @@ func (tx *Tx) DecideException(ctx context.Context, verb string, before, e redoub
 		return e, err
 	}
 	tx.audit("exception."+verb, subject("exception", e.ID), imageOfException(before), imageOfException(e))
-	asked := before.State == redoubt.ExceptionRequested || e.State == redoubt.ExceptionRequested
+	asked := e.OfFindings() && (before.State == redoubt.ExceptionRequested || e.State == redoubt.ExceptionRequested)
 	if asked && e.State != redoubt.ExceptionWithdrawn { // the asker withdrew it and knows
 		if err := tx.notifyOfException(ctx, redoubt.EventExceptionDecided, e, e.Answer); err != nil {
 			return e, err
@@ -269,10 +292,10 @@ func (tx *Tx) endRequests(ctx context.Context) error {
 	if tx.deployment.OpenRequests == 0 || !slices.ContainsFunc(tx.changes, opens) {
 		return nil
 	}
-	ended, err := tx.exceptionsThat(ctx, `r.state = $4 AND NOT EXISTS
+	ended, err := tx.exceptionsThat(ctx, `r.state = $4 AND r.kind = $5 AND NOT EXISTS
 		(SELECT 1 FROM exception_finding q JOIN lineage l ON l.deployment_id = q.deployment_id AND l.id = q.lineage_id
 			WHERE q.deployment_id = r.deployment_id AND q.exception_id = r.id AND `+openLineage+`) ORDER BY r.id`,
-		int64(redoubt.Unresolved), int64(redoubt.TriageIgnored), int64(redoubt.ExceptionRequested))
+		int64(redoubt.Unresolved), int64(redoubt.TriageIgnored), int64(redoubt.ExceptionRequested), int64(redoubt.ExceptionOfFindings))
 	if err != nil {
 		return err
 	}
@@ -285,28 +308,31 @@ func (tx *Tx) endRequestsOf(ctx context.Context, projectID int64) error {
 	if tx.deployment.OpenRequests == 0 {
 		return nil
 	}
-	list, err := tx.exceptionsThat(ctx, `r.state = $2 AND r.project_id = $3 ORDER BY r.id`, int64(redoubt.ExceptionRequested), projectID)
+	list, err := tx.exceptionsThat(ctx, `r.state = $2 AND r.kind = $3 AND r.project_id = $4 ORDER BY r.id`,
+		int64(redoubt.ExceptionRequested), int64(redoubt.ExceptionOfFindings), projectID)
 	if err != nil {
 		return err
 	}
 	return tx.endExceptions(ctx, list, "The project was removed, with its findings.")
 }
 
-// ignoredByException selects what exceptions ignore now: $2 is the state, $3 the
-// exceptions.
-func (tx *Tx) ignoredByException(ids []int64) (condition string, args []any) {
-	actors := make([]string, len(ids))
-	for i, id := range ids {
-		actors[i] = encoded((&redoubt.Exception{ID: id}).Actor())
+// decidedByException selects what exceptions ignore now, or as VEX documents decided about last:
+// $2 and $3 are states, $4 the exceptions.
+func (tx *Tx) decidedByException(list []redoubt.Exception) (condition string, args []any) {
+	actors := make([]string, len(list))
+	for i := range list {
+		actors[i] = encoded(list[i].Actor())
 	}
-	in, arg := tx.in("l.triaged_by_json", 3, actors)
-	return `l.automatic = 1 AND l.triage_state = $2 AND ` + in, []any{int64(redoubt.TriageIgnored), arg}
+	in, arg := tx.in("l.triaged_by_json", 4, actors)
+	return `l.automatic = 1 AND (l.triage_state = $2 OR ` + byVEX + ` AND NOT (l.triage_state = $3 AND l.triage_comment = '')) AND ` + in,
+		[]any{int64(redoubt.TriageIgnored), int64(redoubt.TriageReopened), arg}
 }
 
-// CountByException counts the lineages that exceptions ignore now, by their ids.
-func (tx *Tx) CountByException(ctx context.Context, ids ...int64) (map[int64]int, error) {
+// CountByException counts the lineages that exceptions ignore now, or as VEX documents decided
+// about last, by their ids.
+func (tx *Tx) CountByException(ctx context.Context, list ...redoubt.Exception) (map[int64]int, error) {
 	counts := map[int64]int{}
-	condition, args := tx.ignoredByException(ids)
+	condition, args := tx.decidedByException(list)
 	return counts, each(ctx, tx, func(r row) error {
 		var by redoubt.Actor
 		var n int
@@ -319,11 +345,11 @@ func (tx *Tx) CountByException(ctx context.Context, ids ...int64) (map[int64]int
 	}, `SELECT l.triaged_by_json, COUNT(*) FROM lineage l WHERE l.deployment_id = $1 AND `+condition+` GROUP BY l.triaged_by_json`, args...)
 }
 
-// FindingsByException lists the occurrences of what exceptions ignore now, by
-// their ids and by product.
-func (tx *Tx) FindingsByException(ctx context.Context, ids ...int64) (map[int64]map[redoubt.IssueType][]int64, error) {
+// FindingsByException lists the occurrences of what CountByException counts, by the ids of the
+// exceptions and by product.
+func (tx *Tx) FindingsByException(ctx context.Context, list ...redoubt.Exception) (map[int64]map[redoubt.IssueType][]int64, error) {
 	out := map[int64]map[redoubt.IssueType][]int64{}
-	condition, args := tx.ignoredByException(ids)
+	condition, args := tx.decidedByException(list)
 	return out, each(ctx, tx, func(r row) error {
 		var by redoubt.Actor
 		var t redoubt.IssueType

@@ -35,7 +35,7 @@ func (tx *Tx) ExceptionCandidates(ctx context.Context, scope redoubt.ExceptionSc
 		lineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND automatic = 1`
 		named    = `SELECT q.lineage_id FROM exception_finding q JOIN exception r ON r.deployment_id = q.deployment_id AND r.id = q.exception_id
 			WHERE q.deployment_id = $1`
-		anyVEX = ` AND EXISTS (SELECT 1 FROM vex_document WHERE deployment_id = $1)`
+		anyVEX = ` AND EXISTS (SELECT 1 FROM exception WHERE deployment_id = $1 AND kind = 3 AND state = 2)`
 	)
 	w := &where{tx: tx}
 	var reads []string

@@ -67,7 +67,7 @@ func (tx *Tx) RequestCounts(ctx context.Context, creatorID int64) (own, all int,
 		}
 		return err
 	}, `SELECT creator_id, created_by_json, state FROM exception
-		WHERE deployment_id = $1 AND (state = $2 OR state = $4 AND creator_id = $3 AND creator_id > 0 AND decided_at > $5)`,
-		int64(redoubt.ExceptionRequested), creatorID, int64(redoubt.ExceptionWithdrawn), tx.now.AddDate(0, 0, -1))
+		WHERE deployment_id = $1 AND kind = $6 AND (state = $2 OR state = $4 AND creator_id = $3 AND creator_id > 0 AND decided_at > $5)`,
+		int64(redoubt.ExceptionRequested), creatorID, int64(redoubt.ExceptionWithdrawn), tx.now.AddDate(0, 0, -1), int64(redoubt.ExceptionOfFindings))
 	return own, all, err
 }

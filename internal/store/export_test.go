@@ -118,7 +118,7 @@ func (s *Store) FillLogins(ctx context.Context, addresses []string) error {
 // SetVEXBytes has documents say as much as is told, without saying it.
 func SetVEXBytes(ctx context.Context, tx *Tx, bytes int64, ids ...int64) error {
 	in, arg := tx.in("id", 3, ids)
-	return tx.write(ctx, `UPDATE vex_document SET bytes = $2 WHERE deployment_id = $1 AND `+in, bytes, arg)
+	return tx.write(ctx, `UPDATE exception SET bytes = $2 WHERE deployment_id = $1 AND `+in, bytes, arg)
 }
 
 // Waiting counts the writers of this process that wait for their turn.

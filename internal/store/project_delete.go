@@ -21,7 +21,7 @@ func (tx *Tx) ProjectHolding(ctx context.Context, id int64) (ProjectHolding, err
 	}, `SELECT (SELECT COUNT(*) FROM finding`+ofProject+`,
 		(SELECT COUNT(*) FROM triage_event WHERE deployment_id = $1 AND lineage_id IN (SELECT id FROM lineage`+ofProject+`) +
 		(SELECT COUNT(*) FROM finding_comment WHERE deployment_id = $1 AND lineage_id IN (SELECT id FROM lineage`+ofProject+`),
-		(SELECT COUNT(*) FROM scan`+ofProject+`, (SELECT COUNT(*) FROM inventory`+ofProject+`, (SELECT COUNT(*) FROM vex_document`+ofProject+`,
+		(SELECT COUNT(*) FROM scan`+ofProject+`, (SELECT COUNT(*) FROM inventory`+ofProject+`, (SELECT COUNT(*) FROM exception WHERE deployment_id = $1 AND project_id = $2 AND kind = 3 AND state <= 2),
 		(SELECT COUNT(*) FROM managed_run`+ofProject+`, (SELECT COUNT(*) FROM project_alias`+ofProject, id)
 }
 
@@ -62,7 +62,7 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 		"finding_comment_mention" + comments, "finding_comment" + lineages, "exception_finding" + lineages, "exception" + ofProject, "triage_event" + lineages, "ticket_finding" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
 		"dependency" + inventories, "inventory_graph" + inventories, "inventory_content" + inventories, "inventory" + ofProject,
 		"agent_scan" + scans, "scan_account" + scans,
-		"scan" + ofProject, "project_alias" + ofProject, "vex_refusal" + ofProject,
+		"scan" + ofProject, "project_alias" + ofProject, "exception_refusal" + ofProject,
 	} {
 		if err := tx.write(ctx, `DELETE FROM `+rows, id); err != nil {
 			return err

@@ -29,7 +29,7 @@ func (m *projectMerge) mergeIdentities(ctx context.Context, from, into int64) er
 		return err
 	}
 	m.change(changeLineage, moved...)
-	for _, table := range []string{"lineage_identity", "lineage", "exception"} {
+	for _, table := range []string{"lineage_identity", "lineage"} {
 		if err := m.reassign(ctx, table, from, into); err != nil {
 			return err
 		}

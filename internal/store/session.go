@@ -180,7 +180,6 @@ const (
 	seqUserSession    sequence = "user_session"
 	seqUserLink       sequence = "user_link"
 	seqException      sequence = "exception"
-	seqVEXDocument    sequence = "vex_document"
 	seqConnection     sequence = "connection" // of what connections see and hear too
 	seqManagedRun     sequence = "managed_run"
 	seqRunner         sequence = "runner"

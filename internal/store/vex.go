@@ -9,20 +9,7 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const vexColumns = `id, name, project_id, ref, projects_json, format, author, file, version, issued_at, received_at, received_by, proposed`
-
-func scanVEX(r row) (d redoubt.VEXDocument, err error) {
-	return d, r.Scan(vexFields(&d)...)
-}
-
-func vexFields(d *redoubt.VEXDocument) []any {
-	return []any{
-		&d.ID, &d.Name, &d.ProjectID, &d.Ref, decoded(&d.Projects), &d.Format, &d.Author, &d.File, &d.Version,
-		instant(&d.IssuedAt), instant(&d.ReceivedAt), &d.ReceivedBy, &d.Proposed,
-	}
-}
-
-// vexImage is what the audit trail tells of a document.
+// vexImage is a VEX document in the audit trail.
 type vexImage struct {
 	Name       string   `json:"name"`
 	Format     string   `json:"format"`
@@ -47,30 +34,40 @@ func imageOfVEX(d redoubt.VEXDocument, statements int) vexImage {
 	return i
 }
 
+const selectDocuments = selectExceptions + ` AND r.kind = 3`
+
 // VEXDocument reads a document with its statements. An unknown one is
 // redoubt.ErrNotFound.
 func (tx *Tx) VEXDocument(ctx context.Context, id int64) (redoubt.VEXDocument, error) {
-	d, err := one(ctx, tx, scanVEX, `SELECT `+vexColumns+` FROM vex_document WHERE deployment_id = $1 AND id = $2`, id)
+	e, err := one(ctx, tx, scanException, selectDocuments+` AND r.state <= $3 AND r.id = $2`, id, int64(redoubt.ExceptionActive))
 	if err != nil {
-		return d, fmt.Errorf("VEX document %d: %w", id, err)
+		return redoubt.VEXDocument{}, fmt.Errorf("VEX document %d: %w", id, err)
 	}
+	d := *e.Document
 	statements, unread := many(ctx, tx, func(r row) (s redoubt.VEXStatement, err error) { return s, r.Scan(decoded(&s)) },
-		`SELECT statement_json FROM vex_statement WHERE deployment_id = $1 AND document_id = $2 ORDER BY place`, id)
+		`SELECT statement_json FROM exception_statement WHERE deployment_id = $1 AND exception_id = $2 ORDER BY place`, id)
 	d.Statements = statements
 	return d, cmp.Or(err, unread)
 }
 
-// CountVEX counts the documents that are held, or those that are proposed.
+// CountVEX counts the documents that count, or those that are proposed.
 func (tx *Tx) CountVEX(ctx context.Context, proposed bool) (int, error) {
-	return one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM vex_document WHERE deployment_id = $1 AND proposed = $2`, proposed)
+	return one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM exception WHERE deployment_id = $1 AND kind = 3 AND state = $2`, stateOfVEX(proposed))
+}
+
+func stateOfVEX(proposed bool) int64 {
+	if proposed {
+		return int64(redoubt.ExceptionRequested)
+	}
+	return int64(redoubt.ExceptionActive)
 }
 
 // HeldVEX finds the document of the same name and scope, with its statements, of
 // the proposed ones for one that is; where there is none it is redoubt.ErrNotFound.
 func (tx *Tx) HeldVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXDocument, error) {
-	id, err := one(ctx, tx, scalar[int64], `SELECT id FROM vex_document
-		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND projects_json = $4 AND name = $5 AND proposed = $6`,
-		d.ProjectID, d.Ref, encoded(orEmpty(d.Projects)), d.Name, d.Proposed)
+	id, err := one(ctx, tx, scalar[int64], `SELECT id FROM exception
+		WHERE deployment_id = $1 AND kind = 3 AND project_id = $2 AND ref = $3 AND projects_json = $4 AND target = $5 AND state = $6`,
+		d.ProjectID, d.Ref, encoded(orEmpty(d.Projects)), d.Name, stateOfVEX(d.Proposed))
 	if err != nil {
 		return redoubt.VEXDocument{}, err
 	}
@@ -82,17 +79,13 @@ func (tx *Tx) HeldVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXDo
 func (tx *Tx) SaveVEX(ctx context.Context, d, held redoubt.VEXDocument) (id int64, err error) {
 	action, before := "vex.create", any(nil)
 	if d.ID = held.ID; d.ID == 0 {
-		d.ID, err = tx.newID(ctx, seqVEXDocument)
+		d.ID, err = tx.newID(ctx, seqException)
 	} else {
 		action, before = "vex.update", imageOfVEX(held, len(held.Statements))
 		err = tx.forgetVEX(ctx, d.ID)
 	}
 	if err != nil {
 		return 0, err
-	}
-	row := []any{
-		d.ID, d.Name, d.ProjectID, d.Ref, encoded(orEmpty(d.Projects)), d.Format, d.Author, d.File, d.Version, d.IssuedAt,
-		d.ReceivedAt, d.ReceivedBy, d.Proposed, len(d.Statements),
 	}
 	var statements, names [][]any
 	bytes := 0
@@ -104,31 +97,68 @@ func (tx *Tx) SaveVEX(ctx context.Context, d, held redoubt.VEXDocument) (id int6
 			names = append(names, []any{name, d.ID, place})
 		}
 	}
-	if err := tx.insert(ctx, `vex_document (deployment_id, `+vexColumns+`, statements, bytes)`, [][]any{append(row, bytes)}, ""); err != nil {
+	e := redoubt.Exception{
+		ID: d.ID, State: redoubt.ExceptionState(stateOfVEX(d.Proposed)), Target: d.Name, Projects: d.Projects, ProjectID: d.ProjectID, //nolint:gosec // 1 or 2
+		CreatedAt: d.ReceivedAt, CreatedBy: d.ReceivedBy, Document: &d, Statements: len(d.Statements), Bytes: int64(bytes),
+	}
+	if !d.Proposed {
+		e.DecidedAt, e.DecidedBy = d.ReceivedAt, d.ReceivedBy
+	}
+	if err := tx.insertException(ctx, e); err != nil {
 		return 0, err
 	}
-	if err := tx.insert(ctx, `vex_statement (deployment_id, document_id, place, statement_json)`, statements, ""); err != nil {
+	if err := tx.insert(ctx, `exception_statement (deployment_id, exception_id, place, statement_json)`, statements, ""); err != nil {
 		return 0, err
 	}
-	if err := tx.insert(ctx, `vex_name (deployment_id, name, document_id, place)`, names, "ON CONFLICT DO NOTHING"); err != nil {
+	if err := tx.insert(ctx, `exception_name (deployment_id, name, exception_id, place)`, names, "ON CONFLICT DO NOTHING"); err != nil {
 		return 0, err
 	}
 	tx.audit(action, subject("vex", d.ID), before, imageOfVEX(d, len(d.Statements)))
-	return d.ID, nil
+	return d.ID, tx.countRequestedExceptions(ctx)
 }
 
 // DeleteVEX forgets a document.
 func (tx *Tx) DeleteVEX(ctx context.Context, d redoubt.VEXDocument) error {
 	tx.audit("vex.delete", subject("vex", d.ID), imageOfVEX(d, len(d.Statements)), nil)
-	return tx.forgetVEX(ctx, d.ID)
+	if err := tx.forgetVEX(ctx, d.ID); err != nil {
+		return err
+	}
+	return tx.countRequestedExceptions(ctx)
+}
+
+// EndVEX forgets what a document says, and keeps that there was one: it ended, or was refused.
+func (tx *Tx) EndVEX(ctx context.Context, d redoubt.VEXDocument, state redoubt.ExceptionState, answer string) error {
+	if state == redoubt.ExceptionEnded { // RefuseVEX notes the other
+		tx.audit("vex.delete", subject("vex", d.ID), imageOfVEX(d, len(d.Statements)), nil)
+	}
+	if err := tx.forgetStatements(ctx, d.ID); err != nil {
+		return err
+	}
+	err := tx.write(ctx, `UPDATE exception SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, bytes = 0 WHERE deployment_id = $1 AND id = $2`,
+		d.ID, int64(state), tx.now, encoded(tx.actor), answer)
+	if err != nil {
+		return err
+	}
+	if err := tx.pruneExceptions(ctx); err != nil {
+		return err
+	}
+	return tx.countRequestedExceptions(ctx)
 }
 
 func (tx *Tx) forgetVEX(ctx context.Context, ids ...int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	for table, column := range map[string]string{"vex_name": "document_id", "vex_statement": "document_id", "vex_document": "id"} {
-		in, arg := tx.in(column, 2, ids)
+	if err := tx.forgetStatements(ctx, ids...); err != nil {
+		return err
+	}
+	in, arg := tx.in("id", 2, ids)
+	return tx.write(ctx, `DELETE FROM exception WHERE deployment_id = $1 AND `+in, arg)
+}
+
+func (tx *Tx) forgetStatements(ctx context.Context, ids ...int64) error {
+	in, arg := tx.in("exception_id", 2, ids)
+	for _, table := range []string{"exception_name", "exception_statement"} {
 		if err := tx.write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, arg); err != nil {
 			return err
 		}
@@ -138,29 +168,32 @@ func (tx *Tx) forgetVEX(ctx context.Context, ids ...int64) error {
 
 // forgetVEXOf ends what was sent for a project, or for one ref of it.
 func (tx *Tx) forgetVEXOf(ctx context.Context, projectID int64, ref string) error {
-	query, args := vexHoldings+` AND d.project_id = $2`, []any{projectID}
+	query, args := selectDocuments+` AND r.state <= $2 AND r.project_id = $3`, []any{int64(redoubt.ExceptionActive), projectID}
 	if ref != "" {
-		query, args = query+` AND d.ref = $3`, append(args, ref)
+		query, args = query+` AND r.ref = $4`, append(args, ref)
 	}
-	list, err := many(ctx, tx, heldVEX, query+` ORDER BY d.id`, args...)
+	list, err := many(ctx, tx, scanException, query+` ORDER BY r.id`, args...)
 	if err != nil || len(list) == 0 {
 		return err
 	}
 	tx.change(changeProject, projectID) // what they decided about is judged again
 	ids := make([]int64, len(list))
-	for i, d := range list {
-		ids[i] = d.ID
-		tx.audit("vex.delete", subject("vex", d.ID), imageOfVEX(d.VEXDocument, d.Count), nil)
+	for i, e := range list {
+		ids[i] = e.ID
+		tx.audit("vex.delete", subject("vex", e.ID), imageOfVEX(*e.Document, e.Statements), nil)
 	}
-	return tx.forgetVEX(ctx, ids...)
+	if err := tx.forgetVEX(ctx, ids...); err != nil {
+		return err
+	}
+	return tx.countRequestedExceptions(ctx)
 }
 
 // mergeVEX hands the documents of a project to another, but for those of which
 // that has one of the same name.
 func (tx *Tx) mergeVEX(ctx context.Context, from, into int64) error {
-	double, err := many(ctx, tx, scalar[int64], `SELECT f.id FROM vex_document f JOIN vex_document t
-		ON t.deployment_id = f.deployment_id AND t.ref = f.ref AND t.projects_json = f.projects_json AND t.name = f.name AND t.proposed = f.proposed
-		WHERE f.deployment_id = $1 AND f.project_id = $2 AND t.project_id = $3`, from, into)
+	double, err := many(ctx, tx, scalar[int64], `SELECT f.id FROM exception f JOIN exception t
+		ON t.deployment_id = f.deployment_id AND t.kind = f.kind AND t.ref = f.ref AND t.projects_json = f.projects_json AND t.target = f.target AND t.state = f.state
+		WHERE f.deployment_id = $1 AND f.kind = 3 AND f.state <= $4 AND f.project_id = $2 AND t.project_id = $3`, from, into, int64(redoubt.ExceptionActive))
 	if err != nil {
 		return err
 	}
@@ -170,5 +203,69 @@ func (tx *Tx) mergeVEX(ctx context.Context, from, into int64) error {
 	if err := tx.mergeVEXRefusals(ctx, from, into); err != nil {
 		return err
 	}
-	return tx.reassign(ctx, "vex_document", from, into)
+	return tx.reassign(ctx, "exception", from, into)
+}
+
+// VEXProposals lists the proposed documents of a project, the oldest first.
+func (tx *Tx) VEXProposals(ctx context.Context, projectID int64) ([]redoubt.Exception, error) {
+	return many(ctx, tx, scanException, selectDocuments+` AND r.project_id = $2 AND r.state = $3 ORDER BY r.created_at, r.id`, projectID, stateOfVEX(true))
+}
+
+// ProposedVEXBytes is how many bytes all proposals of the deployment say.
+func (tx *Tx) ProposedVEXBytes(ctx context.Context) (int64, error) {
+	return one(ctx, tx, scalar[int64], `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM exception WHERE deployment_id = $1 AND kind = 3 AND state = $2`, stateOfVEX(true))
+}
+
+// MostVEXProposals is VEXProposals of the project that has most documents, or whose
+// documents say most.
+func (tx *Tx) MostVEXProposals(ctx context.Context, byBytes bool) ([]redoubt.Exception, error) {
+	by := "COUNT(*)"
+	if byBytes {
+		by = "SUM(bytes)"
+	}
+	most, err := many(ctx, tx, scalar[int64], `SELECT project_id FROM exception WHERE deployment_id = $1 AND kind = 3 AND state = $2
+		GROUP BY project_id ORDER BY `+by+` DESC, MIN(created_at), project_id LIMIT 1`, stateOfVEX(true))
+	if err != nil || len(most) == 0 {
+		return nil, err
+	}
+	return tx.VEXProposals(ctx, most[0])
+}
+
+// RefusedVEX tells which statements were refused of a project, by their ids.
+func (tx *Tx) RefusedVEX(ctx context.Context, projectID int64, ids []string) (map[string]bool, error) {
+	refused := map[string]bool{}
+	in, arg := tx.in("statement", 3, ids)
+	return refused, each(ctx, tx, func(r row) error {
+		var id string
+		err := r.Scan(&id)
+		refused[id] = true
+		return err
+	}, `SELECT statement FROM exception_refusal WHERE deployment_id = $1 AND project_id = $2 AND `+in, projectID, arg)
+}
+
+// RefuseVEX remembers that statements of a proposed document were refused, and
+// forgets the oldest of such that its project has too many of.
+func (tx *Tx) RefuseVEX(ctx context.Context, d redoubt.VEXDocument, ids []string) error {
+	rows := make([][]any, len(ids))
+	for i, id := range ids {
+		rows[i] = []any{d.ProjectID, id, tx.now}
+	}
+	const again = `ON CONFLICT (deployment_id, project_id, statement) DO UPDATE SET refused_at = excluded.refused_at`
+	if err := tx.insert(ctx, `exception_refusal (deployment_id, project_id, statement, refused_at)`, rows, again); err != nil {
+		return err
+	}
+	tx.audit("vex.refuse", subject("vex", d.ID), nil, imageOfVEX(d, len(ids)))
+	_, err := tx.exec(ctx, `DELETE FROM exception_refusal WHERE deployment_id = $1 AND project_id = $2 AND statement IN (SELECT statement FROM exception_refusal
+		WHERE deployment_id = $1 AND project_id = $2 ORDER BY refused_at DESC, statement LIMIT 1000000000 OFFSET $3)`, d.ProjectID, redoubt.MaxVEXRefusals)
+	return err
+}
+
+// mergeVEXRefusals hands what was refused of a project to another.
+func (tx *Tx) mergeVEXRefusals(ctx context.Context, from, into int64) error {
+	_, err := tx.exec(ctx, `DELETE FROM exception_refusal WHERE deployment_id = $1 AND project_id = $2 AND statement IN
+		(SELECT statement FROM exception_refusal WHERE deployment_id = $1 AND project_id = $3)`, from, into)
+	if err != nil {
+		return err
+	}
+	return tx.reassign(ctx, "exception_refusal", from, into)
 }

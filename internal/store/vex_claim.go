@@ -24,10 +24,10 @@ func (tx *Tx) claimsOf(ctx context.Context, names []string) (map[string][]redoub
 			statements[at] = s
 		}
 		return err
-	}, `SELECT n.name, s.document_id, s.place, s.statement_json FROM vex_name n
-		JOIN vex_statement s ON s.deployment_id = n.deployment_id AND s.document_id = n.document_id AND s.place = n.place
-		JOIN vex_document d ON d.deployment_id = n.deployment_id AND d.id = n.document_id AND d.proposed = 0
-		WHERE n.deployment_id = $1 AND `+in+` ORDER BY s.document_id, s.place`, arg)
+	}, `SELECT n.name, s.exception_id, s.place, s.statement_json FROM exception_name n
+		JOIN exception_statement s ON s.deployment_id = n.deployment_id AND s.exception_id = n.exception_id AND s.place = n.place
+		JOIN exception d ON d.deployment_id = n.deployment_id AND d.id = n.exception_id AND d.state = 2
+		WHERE n.deployment_id = $1 AND `+in+` ORDER BY s.exception_id, s.place`, arg)
 	if err != nil || len(statements) == 0 {
 		return nil, err
 	}
@@ -51,12 +51,12 @@ func (tx *Tx) claimsOf(ctx context.Context, names []string) (map[string][]redoub
 // vexHeadings reads documents without their statements, by id.
 func (tx *Tx) vexHeadings(ctx context.Context, ids []int64) (map[int64]*redoubt.VEXDocument, error) {
 	documents := map[int64]*redoubt.VEXDocument{}
-	in, arg := tx.in("id", 2, ids)
+	in, arg := tx.in("r.id", 2, ids)
 	return documents, each(ctx, tx, func(r row) error {
-		d, err := scanVEX(r)
-		documents[d.ID] = &d
+		e, err := scanException(r)
+		documents[e.ID] = e.Document
 		return err
-	}, `SELECT `+vexColumns+` FROM vex_document WHERE deployment_id = $1 AND `+in, arg)
+	}, selectDocuments+` AND `+in, arg)
 }
 
 // aliases are the names of vulnerabilities, in upper case: all of a vulnerability

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
@@ -33,7 +34,8 @@ type exceptionRow struct {
 	Ignores int                    // findings, each once
 	Address string
 
-	Project string // of the findings that it names
+	Changes int    // of a requested document: findings whose triage would change
+	Project string // that it is for, or of the findings that it names
 	Finding int64  // the first of them
 	Title   string
 	Code    findingCode // of the first; only where it is requested
@@ -124,9 +126,9 @@ func (req *request) exceptionRows(ctx context.Context, tx *store.Tx, view *index
 	if err != nil {
 		return nil, err
 	}
-	ids, projects := make([]int64, len(list)), make([]int64, 0, len(list))
-	for i, e := range list {
-		if ids[i] = e.ID; e.OfFindings() {
+	projects := make([]int64, 0, len(list))
+	for _, e := range list {
+		if e.ProjectID != 0 {
 			projects = append(projects, e.ProjectID)
 		}
 	}
@@ -134,10 +136,21 @@ func (req *request) exceptionRows(ctx context.Context, tx *store.Tx, view *index
 	if err != nil {
 		return nil, err
 	}
-	ignored, err := tx.FindingsByException(ctx, ids...)
+	counts, err := tx.CountByException(ctx, list...)
+	if err != nil {
+		return nil, err
+	}
+	ignored, err := tx.FindingsByException(ctx, slices.DeleteFunc(slices.Clone(list), isDocument)...)
+	if err != nil {
+		return nil, err
+	}
+	reviews, err := exceptions.ReviewProposals(ctx, tx, list)
 	rows := make([]exceptionRow, len(list))
 	for i, e := range list {
-		rows[i] = exceptionRow{Exception: e, Now: e.StateAt(req.Clock()), Address: req.to("/exceptions/" + decimal(e.ID)), Project: names[e.ProjectID]}
+		rows[i] = exceptionRow{Exception: e, Now: e.StateAt(req.Clock()), Address: req.to("/exceptions/" + decimal(e.ID)), Project: names[e.ProjectID], Changes: reviews[e.ID].Changes}
+		if e.Document != nil {
+			rows[i].Ignores = counts[e.ID]
+		}
 		for t, found := range ignored[e.ID] {
 			rows[i].Ignores += view.Count(ignoredFindings(t, found))
 		}
@@ -195,6 +208,11 @@ type exceptionPage struct {
 	Form     exceptionDecision
 	Today    string // in UTC
 	Done     *message
+
+	// Of a document.
+	Withdraws  int // statements of the active document of its name which a requested one does not make any more
+	Statements []vexStatement
+	Pages      pager
 }
 
 type ignoredProduct struct {
@@ -216,11 +234,17 @@ func (req *request) exception(status int, form *exceptionDecision, why string) e
 	if err != nil {
 		return err
 	}
+	page, err := pageOf(req.r.URL.Query())
+	if err != nil {
+		return err
+	}
 	p := &exceptionPage{Today: req.today(), Fault: why, Done: doneMessage(exceptionsDone, req.r.URL.Query().Get("done"))}
 	var ids map[redoubt.IssueType][]int64
 	var named []int64
 	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		ids, named, err = req.readException(ctx, tx, view, p, id)
+		if ids, named, err = req.readException(ctx, tx, view, p, id); err == nil && p.Document != nil {
+			err = p.readStatements(ctx, tx, page)
+		}
 		return err
 	})
 	if err != nil {
@@ -238,11 +262,14 @@ func (req *request) exception(status int, form *exceptionDecision, why string) e
 	if form != nil {
 		p.Form = *form
 	}
-	title := "Exception for " + p.Target
-	if p.OfFindings() {
+	title, template := "Exception for "+p.Target, "exception"
+	switch p.Kind() {
+	case redoubt.ExceptionOfFindings:
 		title = "Exception " + decimal(id)
+	case redoubt.ExceptionOfDocument:
+		title, template = "VEX document "+decimal(id), "exception_document"
 	}
-	return req.show(status, pageView{Template: "exception", Title: title, Section: "exceptions", Data: p})
+	return req.show(status, pageView{Template: template, Title: title, Section: "exceptions", Data: p})
 }
 
 // readException reads an exception, the findings that it ignores, and those that it names.
@@ -264,8 +291,8 @@ func (req *request) readException(ctx context.Context, tx *store.Tx, view *index
 	for _, lineage := range e.Lineages {
 		named = append(named, shown[lineage])
 	}
-	if !e.OfFindings() {
-		all, err := tx.FindingsByException(ctx, id)
+	if e.Kind() == redoubt.ExceptionOfTarget {
+		all, err := tx.FindingsByException(ctx, e)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -59,6 +59,29 @@ func (req *request) decideException() error {
 	if err != nil {
 		return err
 	}
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	next := ""
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		e, err := tx.Exception(ctx, id)
+		if err != nil || e.Document == nil {
+			return err
+		}
+		var statements []string
+		if one := values.Get("statement"); one != "" {
+			statements = []string{one}
+		}
+		next, err = req.decideDocument(ctx, tx, id, values.Get("do"), values.Get("refusal"), statements)
+		return err
+	})
+	if status, why, is := refusal(err); is {
+		return req.exception(status, nil, why)
+	}
+	if err != nil || next != "" {
+		return req.then(err, next)
+	}
 	form := exceptionDecision{Until: strings.TrimSpace(values.Get("until")), Answer: values.Get("answer"), Refusal: values.Get("refusal"), Forever: values.Has("forever")}
 	switch values.Get("do") {
 	case "approve":

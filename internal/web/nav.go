@@ -45,7 +45,6 @@ func navTable() []navGroup {
 			{Label: "Policies", Path: "/policies", Section: "policies", least: viewer},
 			{Label: "Exceptions", Path: "/exceptions", Section: "exceptions", least: viewer},
 			{Label: "Requests", Path: "/exceptions?show=requested", Section: "requests", least: viewer},
-			{Label: "VEX", Path: "/vex", Section: "vex", least: viewer},
 		}},
 		settingsNav,
 	}

@@ -95,10 +95,6 @@ func routes() []route {
 		{row(get, org+"/sbom", viewer, reads), (*request).listSBOMs},
 		{row(post, org+"/sbom", viewer, reads), (*request).requestSBOM},
 		{row(get, org+"/sbom/{token}/download", viewer, reads), (*request).downloadSBOM},
-		{row(get, org+"/vex", viewer, reads), (*request).listVEX},
-		{row(get, org+"/vex/{id}", viewer, reads), (*request).showVEX},
-		{row(post, org+"/vex/{id}", triager, writes), (*request).decideVEX},
-		{row(post, org+"/vex/{id}/remove", triager, writes), (*request).removeVEX},
 	}...)
 }
 

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/exceptions"
+)
+
+// defaultVEXStatements is how many statements of a document an answer holds when 0 are asked for.
+const defaultVEXStatements = 100
+
+func vexDocumentOf(e redoubt.Exception) *api.VEXDocument {
+	d := e.Document
+	if d == nil {
+		return nil
+	}
+	return &api.VEXDocument{
+		Name: d.Name, Format: d.Format, Author: d.Author, File: d.File, Version: d.Version, IssuedAt: timeOrNull(d.IssuedAt), Ref: d.Ref, Statements: int64(e.Statements),
+	}
+}
+
+// review adds to the documents of a list that are requested what each would change as a whole.
+func (c *call) review(ctx context.Context, list []redoubt.Exception, out []api.Exception) error {
+	reviews, err := exceptions.ReviewProposals(ctx, c.tx, list)
+	for i := range out {
+		if r, requested := reviews[out[i].ID]; requested {
+			out[i].Document.Changes, out[i].Document.Ends = new(int64(r.Changes)), new(int64(r.Withdraws))
+		}
+	}
+	return err
+}
+
+// statements adds one page of what a document says, and of a requested one what each statement
+// would change alone.
+func (c *call) statements(ctx context.Context, e redoubt.Exception, in *exceptionQueryInput, out *api.ExceptionResponse) error {
+	if e.Document == nil || e.State > redoubt.ExceptionActive { // it says nothing any more
+		return nil
+	}
+	d, err := c.tx.VEXDocument(ctx, e.ID)
+	if err != nil {
+		return err
+	}
+	limit := cmp.Or(int(in.Limit), defaultVEXStatements)
+	shown := d.Statements[min(int(in.after), len(d.Statements)):]
+	more := len(shown) > limit
+	shown = shown[:min(len(shown), limit)]
+	var review exceptions.Review
+	if d.Proposed {
+		if review, err = exceptions.ReviewVEX(ctx, c.tx, d, shown); err != nil {
+			return err
+		}
+		out.Exception.Document.Changes, out.Exception.Document.Ends = new(int64(review.Changes)), new(int64(review.Withdraws))
+	}
+	for i := range shown {
+		out.Statements = append(out.Statements, vexStatementOf(&shown[i], d.Proposed, review))
+	}
+	if more {
+		out.Cursor, err = c.server.cursors().encode(in.list, in.after+int64(len(shown)))
+	}
+	return err
+}
+
+func vexStatementOf(s *redoubt.VEXStatement, proposed bool, r exceptions.Review) api.VEXStatement {
+	id, made := s.ID(), s.Triage()
+	out := api.VEXStatement{
+		ID: id, Vulnerabilities: orEmpty(s.Names), About: s.About(), Status: s.Status.String(), Justification: s.Justification, Detail: s.Detail,
+		TriageState: made.State.String(), TriageReason: made.Reason.String(), Counts: !proposed || r.Counts[id],
+	}
+	if !out.Counts {
+		out.Changes = new(int64(r.Alone[id]))
+	}
+	return out
+}
+
+// approveDocument makes a requested document active, or some of its statements.
+func (c *call) approveDocument(ctx context.Context, e redoubt.Exception, statements []string) (*api.ExceptionChangeResponse, error) {
+	receipt, err := exceptions.AcceptVEX(ctx, c.tx, e.ID, statements...)
+	if err != nil {
+		return nil, err
+	}
+	held, err := c.tx.Exception(ctx, receipt.Document.ID)
+	if err != nil {
+		return nil, err
+	}
+	return c.documentDecided(ctx, e, held, &api.ExceptionChangeResponse{Changed: int64(receipt.Changed)})
+}
+
+// refuseDocument refuses a requested document, or some of its statements.
+func (c *call) refuseDocument(ctx context.Context, e redoubt.Exception, in api.RefuseExceptionRequest) (*api.ExceptionChangeResponse, error) {
+	n, err := exceptions.RefuseVEX(ctx, c.tx, e.ID, in.Answer, in.Statements...)
+	if err != nil {
+		return nil, err
+	}
+	now, err := c.tx.Exception(ctx, e.ID)
+	if errors.Is(err, redoubt.ErrNotFound) { // all that it says counts already
+		now, err = e, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.documentDecided(ctx, e, now, &api.ExceptionChangeResponse{Refused: int64(n)})
+}
+
+// documentDecided answers the exception, and whether something is left of the request.
+func (c *call) documentDecided(ctx context.Context, asked, shown redoubt.Exception, out *api.ExceptionChangeResponse) (*api.ExceptionChangeResponse, error) {
+	left, err := c.tx.Exception(ctx, asked.ID)
+	if out.Waits = err == nil && left.State == redoubt.ExceptionRequested; err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		return nil, err
+	}
+	out.Exception, err = c.exceptionOf(ctx, shown)
+	return out, err
+}

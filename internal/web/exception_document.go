@@ -1,0 +1,86 @@
+package web
+
+import (
+	"context"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// statementsPerPage is how many statements of a VEX document a page lists.
+const statementsPerPage = 50
+
+type vexStatement struct {
+	*redoubt.VEXStatement
+	Key     string // its id
+	Made    redoubt.VEXTriage
+	Counts  bool
+	Changes int // of a request that does not count: findings whose triage would change by it alone
+}
+
+func isDocument(e redoubt.Exception) bool { return e.Document != nil }
+
+// Scope says in which projects and branch the exception counts, for people.
+func (r *exceptionRow) Scope() string {
+	switch {
+	case r.ProjectID == 0:
+		return r.Where()
+	case r.Document == nil || r.Document.Ref == "":
+		return r.Project
+	}
+	return r.Project + " on " + strings.TrimPrefix(r.Document.Ref, "refs/heads/")
+}
+
+// readStatements reads one page of what the document says, and what that would change.
+func (p *exceptionPage) readStatements(ctx context.Context, tx *store.Tx, page int) error {
+	if p.State > redoubt.ExceptionActive { // it says nothing any more
+		return nil
+	}
+	d, err := tx.VEXDocument(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	p.Pages = newPager(page, statementsPerPage, len(d.Statements), func(n int) string { return p.Address + "?page=" + decimal(int64(n)) })
+	shown := d.Statements[min((page-1)*statementsPerPage, len(d.Statements)):min(page*statementsPerPage, len(d.Statements))]
+	var review exceptions.Review
+	if d.Proposed {
+		if review, err = exceptions.ReviewVEX(ctx, tx, d, shown); err != nil {
+			return err
+		}
+	}
+	p.Changes, p.Withdraws = review.Changes, review.Withdraws
+	for i := range shown {
+		id := shown[i].ID()
+		p.Statements = append(p.Statements, vexStatement{&shown[i], id, shown[i].Triage(), !d.Proposed || review.Counts[id], review.Alone[id]})
+	}
+	return nil
+}
+
+// decideDocument approves or refuses a requested document, or one statement of it, and
+// returns where to go on.
+func (req *request) decideDocument(ctx context.Context, tx *store.Tx, id int64, do, answer string, statements []string) (next string, err error) {
+	done := "approved"
+	counts := id
+	switch do {
+	case "approve":
+		receipt, err := exceptions.AcceptVEX(ctx, tx, id, statements...)
+		if err != nil {
+			return "", err
+		}
+		counts = receipt.Document.ID
+	case "refuse":
+		if _, err := exceptions.RefuseVEX(ctx, tx, id, answer, statements...); err != nil {
+			return "", err
+		}
+		done = "refused"
+	default:
+		return "", redoubt.Invalid("do", "approve or refuse it")
+	}
+	list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Before: id + 1, Limit: 1})
+	if err == nil && (len(list) == 0 || list[0].ID != id) { // nothing of it is left to decide
+		id = counts
+	}
+	return "/exceptions/" + decimal(id) + "?done=" + done, err
+}
