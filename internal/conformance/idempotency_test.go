@@ -49,6 +49,9 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 		"importReports":     {request{method: "POST", path: "imports?project=acme/once&ref=main", body: report(4), header: raw}, report(5)},
 		"putSnippets":       {request{method: "POST", path: "scans/" + scan + "/snippets", body: object{"snippets": []object{}}}, object{"snippets": []object{snippet}}},
 		"createProject":     {request{method: "POST", path: "projects", body: object{"name": "acme/new"}}, object{"name": "acme/newer"}},
+		"renameProject":     {request{method: "POST", path: "project-renames", body: object{"project": w.projectOnly(t, "acme/keyed"), "name": "acme/once-renamed"}}, object{"project": "acme/keyed", "name": "acme/twice-renamed"}},
+		"mergeProject":      {request{method: "POST", path: "project-merges", body: object{"project": w.projectOnly(t, "acme/keyed-merge"), "into": "acme/payments"}}, object{"project": "acme/payments", "into": "acme/keyed-merge"}},
+		"setTicketSettings": {request{method: "PUT", path: "ticket-settings", body: object{"issue_type": "Bug"}}, object{}},
 		"updateProject":     {request{method: "PATCH", path: payments, body: object{"tags": "once"}}, object{"tags": "twice"}},
 		"toggleManagedScan": {request{method: "PATCH", path: payments + "/managed-scan", body: object{"full_scan": object{"enabled": true}}}, object{"full_scan": object{"enabled": false}}},
 		"addProjectTags":    {request{method: "PUT", path: payments + "/tags", body: object{"tags": "further"}}, object{"tags": "others"}},
@@ -90,7 +93,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	writes["deleteVEXDocument"] = keyedWrite{request: request{method: "DELETE", path: "vex/" + w.proposalOnly(t, "delete")}}
 	return []string{
 		"linkTicket", "unlinkTicket", "createTickets", "deleteTicket",
-		"triageFindings", "annotateFinding", "importReports", "putSnippets", "createProject", "updateProject", "toggleManagedScan", "addProjectTags", "removeProjectTags", "updatePolicy", "createSBOMExport", "deleteRef", "deleteProject",
+		"triageFindings", "annotateFinding", "importReports", "putSnippets", "createProject", "renameProject", "mergeProject", "setTicketSettings", "updateProject", "toggleManagedScan", "addProjectTags", "removeProjectTags", "updatePolicy", "createSBOMExport", "deleteRef", "deleteProject",
 		"createPolicy", "deletePolicy", "setPolicySettings", "addPolicyRules", "removePolicyRule",
 		"setDueDays", "createPolicyCondition", "deletePolicyCondition", "createException", "deleteException", "acceptVEXDocument", "refuseVEXDocument", "deleteVEXDocument",
 		"createConnection", "updateConnection", "testConnection", "makeWebhooks", "followRepositories", "unfollowRepositories", "startRun", "cancelRun", "retryRun", "revokeRunner", "deleteConnection",
