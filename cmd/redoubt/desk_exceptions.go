@@ -20,7 +20,7 @@ type exceptionsCmd struct {
 }
 
 type exceptionsAskCmd struct {
-	desk
+	webAPI
 	IDs    []int64 `arg:"" name:"id" help:"Ids of the findings, all of one project."`
 	Reason string  `help:"Why they should be ignored." required:"" placeholder:"TEXT"`
 	As     string  `help:"What they would show: acceptable_risk, false_positive or no_time." enum:"acceptable_risk,false_positive,no_time,no_triage_reason" default:"acceptable_risk" placeholder:"REASON"`
@@ -45,7 +45,7 @@ func (c exceptionsAskCmd) Run(a *app) error {
 }
 
 type exceptionsListCmd struct {
-	desk
+	webAPI
 	State string `help:"open, approved, refused, withdrawn, ended or any." enum:"open,approved,refused,withdrawn,ended,any" default:"open" placeholder:"STATE"`
 	Mine  bool   `help:"Only what you asked for."`
 	Limit int    `help:"List at most this many." default:"100" placeholder:"N"`
@@ -81,7 +81,7 @@ func (c exceptionsListCmd) Run(a *app) error {
 }
 
 // printExceptionRequests tells requests in a line each.
-func (d desk) printExceptionRequests(a *app, list ...api.ExceptionRequest) error {
+func (w webAPI) printExceptionRequests(a *app, list ...api.ExceptionRequest) error {
 	rows, items := [][]string{}, []any{}
 	day := func(t *api.Time) string {
 		if t == nil {
@@ -101,7 +101,7 @@ func (d desk) printExceptionRequests(a *app, list ...api.ExceptionRequest) error
 		rows = append(rows, []string{strconv.FormatInt(r.ID, 10), r.State, r.Project, strings.Join(ids, " "), day(end), r.AskedBy, r.Reason, cmp.Or(r.Answer, "-")})
 		items = append(items, r)
 	}
-	return d.print(a, "ID STATE PROJECT FINDINGS UNTIL BY REASON ANSWER", rows, items)
+	return w.print(a, "ID STATE PROJECT FINDINGS UNTIL BY REASON ANSWER", rows, items)
 }
 
 // ofExceptionRequest is a command about one request.
@@ -110,7 +110,7 @@ type ofExceptionRequest struct {
 }
 
 type exceptionsApproveCmd struct {
-	desk
+	webAPI
 	ofExceptionRequest
 	Until   string `help:"The last day of it, in UTC, as 2027-01-31; without it, the day that was wished." placeholder:"DAY"`
 	Forever bool   `help:"It never expires."`
@@ -131,7 +131,7 @@ func (c exceptionsApproveCmd) Run(a *app) error {
 }
 
 type exceptionsRefuseCmd struct {
-	desk
+	webAPI
 	ofExceptionRequest
 	Answer string `help:"Why, for who asked." required:"" placeholder:"TEXT"`
 }
@@ -150,7 +150,7 @@ func (c exceptionsRefuseCmd) Run(a *app) error {
 }
 
 type exceptionsWithdrawCmd struct {
-	desk
+	webAPI
 	ofExceptionRequest
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 type findingsListCmd struct {
-	desk
+	webAPI
 	Type   string   `help:"sast (code), sca (supply chain) or secrets. Default: sast, or that of the view." enum:",sast,sca,secrets" default:"" placeholder:"TYPE"`
 	Status []string `help:"Only these statuses: open, fixed, ignored, reviewing, fixing. Default: open." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
 	View   string   `help:"Findings of this saved view, in its order: by name or id. No other filter goes beside it, and no other type than its own." placeholder:"NAME"`

@@ -10,81 +10,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-type projectsCmd struct {
-	desk
-}
-
-// Run lists the projects that the token may see, by name.
-func (c projectsCmd) Run(a *app) error {
-	client, deployment, err := c.connect(a)
-	if err != nil {
-		return err
-	}
-	items := itemsOf(client.Projects(a.ctx, deployment, api.ProjectsQuery{PageSize: 1000}), func(p api.Project) []string {
-		latest := "-"
-		if p.LatestScanAt != nil {
-			latest = day(p.LatestScanAt.Time)
-		}
-		return []string{strconv.FormatInt(p.ID, 10), p.Name, shortBranch(p.PrimaryBranch), latest, strings.Join(p.Tags, ",")}
-	})
-	return c.list(a, cut{All: true}, "ID NAME BRANCH SCANNED TAGS", items, nil)
-}
-
-type scansCmd struct {
-	desk
-	Project string `help:"Only scans of this project." placeholder:"NAME"`
-	Ref     string `help:"Only scans of this branch or other ref." placeholder:"REF"`
-	Failed  bool   `help:"Only scans that failed or never finished."`
-	cut
-}
-
-// Run lists scans, the newest first.
-func (c scansCmd) Run(a *app) error {
-	if err := c.check(); err != nil {
-		return err
-	}
-	client, deployment, err := c.connect(a)
-	if err != nil {
-		return err
-	}
-	search := api.SearchScansRequest{Branch: c.Ref, Limit: c.page(c.Output, 1, 500)}
-	if c.Failed {
-		search.Statuses = []api.ScanStatus{"SCAN_STATUS_ERROR", "SCAN_STATUS_NEVER_FINISHED"}
-	}
-	names, err := projectNames(a, client, deployment)
-	if err != nil {
-		return err
-	}
-	if c.Project != "" {
-		p, err := c.project(a, client, deployment, c.Project)
-		if err != nil {
-			return err
-		}
-		search.RepositoryID = api.Int(p.ID)
-	}
-	items := itemsOf(client.Scans(a.ctx, deployment, search), func(s api.Scan) []string {
-		return []string{
-			s.ID, day(s.StartedAt.Time), lowerAfter("SCAN_STATUS_", s.Status), names[s.RepositoryID], shortBranch(s.Branch),
-			strings.Join(s.EnabledProducts, ","), strconv.FormatInt(s.FindingsCounts.Total, 10),
-		}
-	})
-	return c.list(a, c.cut, "ID STARTED STATUS PROJECT REF PRODUCTS FINDINGS", items, nil)
-}
-
-// projectNames are the names of projects by the ids that scans have them by.
-func projectNames(a *app, client *api.Client, deployment string) (map[string]string, error) {
-	names := map[string]string{}
-	for p, err := range client.Projects(a.ctx, deployment, api.ProjectsQuery{PageSize: 1000}) {
-		if err != nil {
-			return nil, err
-		}
-		names[strconv.FormatInt(p.ID, 10)] = p.Name
-	}
-	return names, nil
-}
-
 type sbomCmd struct {
-	desk
+	webAPI
 	Project string `arg:"" optional:"" help:"Project; the whole deployment by default."`
 	Ref     string `help:"Branch or other ref; the primary branch by default." placeholder:"REF"`
 	Format  string `help:"cyclonedx, spdx or openvex." enum:"cyclonedx,spdx,openvex" default:"cyclonedx" placeholder:"FORMAT"`

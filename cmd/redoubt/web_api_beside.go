@@ -1,0 +1,66 @@
+package main
+
+import (
+	"net/http"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/web"
+)
+
+// hostSettings are the settings of commands that send requests to code hosts. A server has
+// its own.
+type hostSettings struct {
+	config.Outbound
+	PublicURL string `help:"Beside the database: where the host reaches this server, as https://redoubt.example.com. A server has its own." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
+}
+
+// open returns a client of a handler in this process, which listens nowhere and runs no
+// jobs: the next server does what is queued.
+func (w webAPI) open(a *app, hosts hostSettings) (*api.Client, string, error) {
+	storage := w.Storage
+	if storage.Data == "" {
+		storage.Data = config.DefaultData // the keys of PostgreSQL are there
+	}
+	st, err := a.open(storage)
+	if err != nil {
+		return nil, "", err
+	}
+	a.atEnd(st.Close)
+	d, err := tenant{Deployment: w.Deployment}.find(a.ctx, st)
+	if err != nil {
+		return nil, "", err
+	}
+	ring, err := a.keys(storage, st)
+	if err != nil {
+		return nil, "", err
+	}
+	keeper, err := a.keeper(hosts.Outbound, ring, st, func() string { return hosts.PublicURL })
+	if err != nil {
+		return nil, "", err
+	}
+	keeper.HookURL = hosts.PublicURL
+	address, err := a.setting(st, addressSetting)
+	if err != nil {
+		return nil, "", err
+	}
+	s, err := server.New(server.Config{
+		Store: st, Index: index.New(st, index.Options{Clock: a.clock, Logger: a.log}), Clock: a.clock, Logger: a.log, Version: version,
+		SigningKeys: keyring.Watch(storage.KeyPath(), ring, a.clock, func(error) {}).SigningKeys, SecretKey: ring.Secret,
+		PublicURL: string(address), Advisories: advisory.NewLibrary(orders), Connections: keeper, ReadQuery: web.FindingQuery,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	caller := auth.ByOperator(d, a.actor())
+	return &api.Client{BaseURL: "http://redoubt", Retries: -1, UserAgent: "redoubt/" + version, HTTP: &http.Client{Transport: edge.InProcess{
+		Handler: s.Handler(),
+		Prepare: func(r *http.Request) *http.Request { return r.WithContext(edge.WithCaller(r.Context(), caller)) },
+	}}}, d.Slug, nil
+}
