@@ -78,7 +78,7 @@ func (w webAPI) printConnection(a *app, c *api.ConnectionResponse, err error) er
 // unknownAt says what to do about something that is not there, or not to be seen.
 func unknownAt(err error, noun, list string) error {
 	if p, is := errors.AsType[*api.Problem](err); is && p.Status == http.StatusNotFound {
-		return fmt.Errorf("there is no such %s that you may see; %s shows what there is: %w", noun, list, err)
+		return fmt.Errorf("there is no such %s that you may see; %s shows what there is", noun, list)
 	}
 	return err
 }
