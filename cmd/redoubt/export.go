@@ -112,7 +112,7 @@ func (c exportCmd) knownProjects(a *app, st *store.Store, d redoubt.Deployment) 
 		for i, name := range c.Project {
 			p, err := tx.ProjectByName(ctx, name)
 			if errors.Is(err, redoubt.ErrNotFound) {
-				return fmt.Errorf("there is no project %q; redoubt project list shows what there is", name)
+				return fmt.Errorf("there is no project %q; redoubt projects list shows what there is", name)
 			}
 			if err != nil {
 				return err
