@@ -27,6 +27,9 @@ func currentWords(args []string) []string {
 	if now, old := oldNouns[*noun]; old {
 		*noun = now
 	}
+	if *noun == "export" {
+		return slices.Replace(args, words[0], words[0]+1, "findings", "export")
+	}
 	if len(words) > 1 {
 		verb := &args[words[1]]
 		if now, old := oldVerbs[*noun][*verb]; old {

@@ -12,8 +12,9 @@ import (
 )
 
 type findingsCmd struct {
-	List   findingsListCmd   `cmd:"" help:"List findings."`
+	List   findingsListCmd   `cmd:"" default:"withargs" help:"List findings."`
 	Show   findingsShowCmd   `cmd:"" help:"Show a finding."`
+	Export findingsExportCmd `cmd:"" help:"Export findings as CSV, JSON Lines, SARIF or XLSX."`
 	Triage findingsTriageCmd `cmd:"" help:"Decide about findings."`
 }
 

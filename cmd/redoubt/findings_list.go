@@ -25,7 +25,7 @@ type findingsListCmd struct {
 
 // Help tells what the flags leave open.
 func (findingsListCmd) Help() string {
-	return "Without --ref each finding is listed once for all refs. Secrets take --project, --status, --severity, --validation and --since; redoubt export takes all flags for them."
+	return "Without --ref each finding is listed once for all refs. Secrets take --project, --status, --severity, --validation and --since; redoubt findings export takes all flags for them."
 }
 
 // Run lists findings of one type, or what changed.
@@ -58,7 +58,7 @@ func (c findingsListCmd) Run(a *app) error {
 		c.Type, selection.View = kind, id
 	}
 	for i, name := range selection.Repos {
-		p, err := c.project(a, client, deployment, name)
+		p, err := findProject(a, client, deployment, name)
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (c findingsListCmd) check() (api.FindingsSelection, error) {
 	left.Project, left.Severity, left.Validation, left.Since = nil, nil, nil, ""
 	for v, i := reflect.ValueOf(left), 0; i < v.NumField(); i++ {
 		if !v.Field(i).IsZero() {
-			return selection, fmt.Errorf("--%s is not for the list of secrets; redoubt export has it for them", flagName(v.Type().Field(i)))
+			return selection, fmt.Errorf("--%s is not for the list of secrets; redoubt findings export has it for them", flagName(v.Type().Field(i)))
 		}
 	}
 	return selection, c.cut.check()

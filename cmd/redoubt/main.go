@@ -35,7 +35,6 @@ type cli struct {
 	Runner     runnerCmd     `cmd:"" help:"Make managed scans for a server: fetch repositories and scan them."`
 	Import     importCmd     `cmd:"" help:"Import scanner reports, bills of materials and lockfiles."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Let an assistant ask a Redoubt server, over the Model Context Protocol on standard input and output."`
-	Export     exportCmd     `cmd:"" help:"Export findings as CSV, JSON Lines, SARIF or XLSX."`
 	Deployment deploymentCmd `cmd:"" help:"Create and list deployments (tenants)."`
 	User       userCmd       `cmd:"" help:"Create and manage the people who sign in."`
 	Token      tokenCmd      `cmd:"" help:"Create, list and revoke API tokens."`

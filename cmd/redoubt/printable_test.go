@@ -66,7 +66,7 @@ func TestListsObeyNothingThatIsStored(t *testing.T) {
 	}
 	all := tenant{Storage: storage}
 	for name, list := range map[string]interface{ Run(*app) error }{
-		"deployment list": deploymentListCmd{storage}, "project list": projectsListCmd{webAPI: webAPI{Storage: storage, Output: "table"}}, "token list": tokenListCmd{all},
+		"deployment list": deploymentListCmd{storage}, "project list": projectsListCmd{webAPI: webAPI{reach{Storage: storage}, "table"}}, "token list": tokenListCmd{all},
 		"token requests": tokenRequestsCmd{storage}, "exception list": exceptionListCmd{all, listed{Limit: 10}}, "vex list": vexListCmd{tenant: all, listed: listed{Limit: 10}},
 		"scan failures": scansFailuresCmd{tenant: all, Limit: 10}, "audit": auditCmd{tenant: all, Limit: 100},
 	} {

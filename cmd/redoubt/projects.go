@@ -97,7 +97,7 @@ func (c projectsRenameCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.project(a, client, deployment, c.Name)
+	p, err := findProject(a, client, deployment, c.Name)
 	if err != nil {
 		return err
 	}
@@ -120,11 +120,11 @@ func (c projectsMergeCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	from, err := c.project(a, client, deployment, c.Name)
+	from, err := findProject(a, client, deployment, c.Name)
 	if err != nil {
 		return err
 	}
-	into, err := c.project(a, client, deployment, c.Into)
+	into, err := findProject(a, client, deployment, c.Into)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (c projectsDeleteCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.project(a, client, deployment, c.Name)
+	p, err := findProject(a, client, deployment, c.Name)
 	if err == nil {
 		_, err = client.DeleteProject(a.ctx, deployment, p.Name)
 	}
@@ -161,8 +161,8 @@ func (c projectsDeleteCmd) Run(a *app) error {
 	return c.printProject(a, *p, "deleted "+p.Name)
 }
 
-// project finds the project that a flag names, in any case: an old name leads to it.
-func (w webAPI) project(a *app, client *api.Client, deployment, name string) (*api.Project, error) {
+// findProject finds the project that a flag names, in any case: an old name leads to it.
+func findProject(a *app, client *api.Client, deployment, name string) (*api.Project, error) {
 	answer, err := client.GetProject(a.ctx, deployment, name)
 	if err == nil {
 		return &answer.Project, nil

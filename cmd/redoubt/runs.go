@@ -207,7 +207,7 @@ func (c runsScheduleCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.project(a, client, deployment, c.Project)
+	p, err := findProject(a, client, deployment, c.Project)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (c sbomCmd) Run(a *app) error {
 		r.SBOMOutputFormat = "SBOM_OUTPUT_FORMAT_CYCLONEDX"
 	}
 	if c.Project != "" {
-		p, err := c.project(a, client, deployment, c.Project)
+		p, err := findProject(a, client, deployment, c.Project)
 		if err != nil {
 			return err
 		}

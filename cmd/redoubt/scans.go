@@ -45,7 +45,7 @@ func (c scansListCmd) Run(a *app) error {
 		return err
 	}
 	if c.Project != "" {
-		p, err := c.project(a, client, deployment, c.Project)
+		p, err := findProject(a, client, deployment, c.Project)
 		if err != nil {
 			return err
 		}

@@ -17,12 +17,17 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// webAPI is how commands call the Web API: over the network with a token, or in this
-// process beside the database. docs/cli.md has the rule for the choice.
+// webAPI are the flags of commands that call the Web API and print what it returns.
 type webAPI struct {
-	URL    string        `help:"Address of the Redoubt server; that of redoubt login by default." env:"REDOUBT_URL" placeholder:"URL"`
-	Token  config.Secret `help:"Token with the scope web_api; that of redoubt login by default, better given as a variable." env:"REDOUBT_TOKEN" placeholder:"TOKEN"`
-	Output string        `help:"How to print: table, json or csv." enum:"table,json,csv" default:"table" placeholder:"FORMAT"`
+	reach
+	Output string `help:"How to print: table, json or csv." enum:"table,json,csv" default:"table" placeholder:"FORMAT"`
+}
+
+// reach is how commands call the Web API: over the network with a token, or in this
+// process beside the database. docs/cli.md has the rule for the choice.
+type reach struct {
+	URL   string        `help:"Address of the Redoubt server; that of redoubt login by default." env:"REDOUBT_URL" placeholder:"URL"`
+	Token config.Secret `help:"Token with the scope web_api; that of redoubt login by default, better given as a variable." env:"REDOUBT_TOKEN" placeholder:"TOKEN"`
 
 	config.Storage `embed:"" set:"default_data=" set:"data_help=Work beside the database in this folder instead of with a server; redoubt-data by default, where it exists and no server is known."`
 
@@ -33,39 +38,39 @@ type webAPI struct {
 const callWait = 2 * time.Minute
 
 // connect returns the client and the slug of the deployment.
-func (w webAPI) connect(a *app) (c *api.Client, deployment string, err error) {
-	return w.connectWith(a, hostSettings{})
+func (r reach) connect(a *app) (c *api.Client, deployment string, err error) {
+	return r.connectWith(a, hostSettings{})
 }
 
 // connectWith is connect for commands that send requests to code hosts.
-func (w webAPI) connectWith(a *app, hosts hostSettings) (c *api.Client, deployment string, err error) {
-	beside, err := w.besideDatabase()
+func (r reach) connectWith(a *app, hosts hostSettings) (c *api.Client, deployment string, err error) {
+	beside, err := r.besideDatabase()
 	if err != nil {
 		return nil, "", err
 	}
 	if beside {
-		return w.open(a, hosts)
+		return r.open(a, hosts)
 	}
-	c, me, err := w.signIn(a)
+	c, me, err := r.signIn(a)
 	if err != nil {
 		return nil, "", err
 	}
-	if d := me.Deployment; w.Deployment != "" && w.Deployment != d.Slug && w.Deployment != fmt.Sprint(d.ID) {
-		return nil, "", fmt.Errorf("the token is of deployment %s, and --deployment is %s: use a token of that one", d.Slug, w.Deployment)
+	if d := me.Deployment; r.Deployment != "" && r.Deployment != d.Slug && r.Deployment != fmt.Sprint(d.ID) {
+		return nil, "", fmt.Errorf("the token is of deployment %s, and --deployment is %s: use a token of that one", d.Slug, r.Deployment)
 	}
 	return c, me.Deployment.Slug, nil
 }
 
 // besideDatabase decides between the database and a server.
-func (w webAPI) besideDatabase() (bool, error) {
+func (r reach) besideDatabase() (bool, error) {
 	switch {
-	case w.Data == "" && w.DatabaseURL == "":
-	case w.URL != "":
+	case r.Data == "" && r.DatabaseURL == "":
+	case r.URL != "":
 		return false, errors.New("a database (--data or --database-url) and a server (--url) are given: choose one; the variables REDOUBT_DATA, REDOUBT_DATABASE_URL and REDOUBT_URL count, too")
 	default:
 		return true, nil
 	}
-	if w.URL != "" || w.Token != "" {
+	if r.URL != "" || r.Token != "" {
 		return false, nil
 	}
 	if kept, err := readLogin(); err != nil || kept.URL != "" {
@@ -76,8 +81,8 @@ func (w webAPI) besideDatabase() (bool, error) {
 }
 
 // signIn returns a client of the server, and the token's identity.
-func (w webAPI) signIn(a *app) (c *api.Client, me *api.MeResponse, err error) {
-	server, token := w.URL, string(w.Token)
+func (r reach) signIn(a *app) (c *api.Client, me *api.MeResponse, err error) {
+	server, token := r.URL, string(r.Token)
 	var kept keptLogin
 	if server == "" || token == "" {
 		kept, err = readLogin()

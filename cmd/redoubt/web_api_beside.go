@@ -23,8 +23,8 @@ type hostSettings struct {
 
 // open returns a client of a handler in this process, which listens nowhere and runs no
 // jobs: the next server does what is queued.
-func (w webAPI) open(a *app, hosts hostSettings) (*api.Client, string, error) {
-	storage := w.Storage
+func (r reach) open(a *app, hosts hostSettings) (*api.Client, string, error) {
+	storage := r.Storage
 	if storage.Data == "" {
 		storage.Data = config.DefaultData // the keys of PostgreSQL are there
 	}
@@ -33,7 +33,7 @@ func (w webAPI) open(a *app, hosts hostSettings) (*api.Client, string, error) {
 		return nil, "", err
 	}
 	a.atEnd(st.Close)
-	d, err := tenant{Deployment: w.Deployment}.find(a.ctx, st)
+	d, err := tenant{Deployment: r.Deployment}.find(a.ctx, st)
 	if err != nil {
 		return nil, "", err
 	}
@@ -61,6 +61,6 @@ func (w webAPI) open(a *app, hosts hostSettings) (*api.Client, string, error) {
 	caller := auth.ByOperator(d, a.actor())
 	return &api.Client{BaseURL: "http://redoubt", Retries: -1, UserAgent: "redoubt/" + version, HTTP: &http.Client{Transport: edge.InProcess{
 		Handler: s.Handler(),
-		Prepare: func(r *http.Request) *http.Request { return r.WithContext(edge.WithCaller(r.Context(), caller)) },
+		Prepare: func(in *http.Request) *http.Request { return in.WithContext(edge.WithCaller(in.Context(), caller)) },
 	}}}, d.Slug, nil
 }
