@@ -28,6 +28,7 @@ type app struct {
 	clock func() time.Time
 	log   *slog.Logger
 
+	beside  *store.Store   // the database, of a command that calls the Web API beside it
 	ends    []func() error // what atEnd was given
 	unknown []string       // environment variables named REDOUBT_… that no command reads
 }

@@ -36,7 +36,7 @@ type hostCommand struct {
 
 // connect is webAPI.connect with the settings of code hosts.
 func (c hostCommand) connect(a *app) (*api.Client, string, error) {
-	return c.connectWith(a, c.hostSettings)
+	return c.connectWith(a, senders{hosts: c.hostSettings})
 }
 
 // ofConnection is a command about one connection.

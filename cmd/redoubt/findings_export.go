@@ -43,7 +43,7 @@ func (c findingsExportCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	client.HTTP.Timeout = 0 // a large export takes long
+	client.HTTP.Timeout = 0                // a large export takes long
 	for i, name := range selection.Repos { // an empty file would look like a project without findings
 		p, err := findProject(a, client, deployment, name)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/config"
 )
 
 type notificationsCmd struct {
@@ -98,12 +99,13 @@ func (w webAPI) printNotifications(a *app, list []api.Notification) error {
 
 type notificationsTestCmd struct {
 	webAPI
+	config.Notifications
 	ofNotificationRule
 }
 
 // Run sends a test.
 func (c notificationsTestCmd) Run(a *app) error {
-	client, deployment, err := c.connect(a)
+	client, deployment, err := c.connectWith(a, senders{notify: c.Notifications})
 	if err != nil {
 		return err
 	}

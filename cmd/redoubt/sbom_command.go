@@ -36,6 +36,9 @@ func (c sbomCmd) Run(a *app) error {
 		}
 		r.RepositoryID = api.ID(strconv.FormatInt(p.ID, 10))
 	}
+	if a.beside != nil {
+		a.exportBeside()
+	}
 	started, err := client.CreateSBOMExport(a.ctx, deployment, r)
 	if err != nil {
 		return err

@@ -39,17 +39,17 @@ const callWait = 2 * time.Minute
 
 // connect returns the client and the slug of the deployment.
 func (r reach) connect(a *app) (c *api.Client, deployment string, err error) {
-	return r.connectWith(a, hostSettings{})
+	return r.connectWith(a, senders{})
 }
 
-// connectWith is connect for commands that send requests to code hosts.
-func (r reach) connectWith(a *app, hosts hostSettings) (c *api.Client, deployment string, err error) {
+// connectWith is connect for commands that send requests or messages elsewhere.
+func (r reach) connectWith(a *app, to senders) (c *api.Client, deployment string, err error) {
 	beside, err := r.besideDatabase()
 	if err != nil {
 		return nil, "", err
 	}
 	if beside {
-		return r.open(a, hosts)
+		return r.open(a, to)
 	}
 	c, me, err := r.signIn(a)
 	if err != nil {

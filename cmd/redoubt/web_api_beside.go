@@ -21,9 +21,16 @@ type hostSettings struct {
 	PublicURL string `help:"Beside the database: where the host reaches this server, as https://redoubt.example.com. A server has its own." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
 }
 
+// senders are the settings of commands that send requests or messages elsewhere. A server
+// has its own.
+type senders struct {
+	hosts  hostSettings
+	notify config.Notifications
+}
+
 // open returns a client of a handler in this process, which listens nowhere and runs no
 // jobs: the next server does what is queued.
-func (r reach) open(a *app, hosts hostSettings) (*api.Client, string, error) {
+func (r reach) open(a *app, to senders) (*api.Client, string, error) {
 	storage := r.Storage
 	if storage.Data == "" {
 		storage.Data = config.DefaultData // the keys of PostgreSQL are there
@@ -32,6 +39,7 @@ func (r reach) open(a *app, hosts hostSettings) (*api.Client, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	a.beside = st
 	a.atEnd(st.Close)
 	d, err := tenant{Deployment: r.Deployment}.find(a.ctx, st)
 	if err != nil {
@@ -41,19 +49,24 @@ func (r reach) open(a *app, hosts hostSettings) (*api.Client, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	keeper, err := a.keeper(hosts.Outbound, ring, st, func() string { return hosts.PublicURL })
+	keeper, err := a.keeper(to.hosts.Outbound, ring, st, func() string { return to.hosts.PublicURL })
 	if err != nil {
 		return nil, "", err
 	}
-	keeper.HookURL = hosts.PublicURL
+	keeper.HookURL = to.hosts.PublicURL
 	address, err := a.setting(st, addressSetting)
 	if err != nil {
 		return nil, "", err
 	}
+	findings := index.New(st, index.Options{Clock: a.clock, Logger: a.log})
+	notifier, err := a.notifier(to.notify, ring, st, findings, func() string { return string(address) })
+	if err != nil {
+		return nil, "", err
+	}
 	s, err := server.New(server.Config{
-		Store: st, Index: index.New(st, index.Options{Clock: a.clock, Logger: a.log}), Clock: a.clock, Logger: a.log, Version: version,
+		Store: st, Index: findings, Clock: a.clock, Logger: a.log, Version: version,
 		SigningKeys: keyring.Watch(storage.KeyPath(), ring, a.clock, func(error) {}).SigningKeys, SecretKey: ring.Secret,
-		PublicURL: string(address), Advisories: advisory.NewLibrary(orders), Connections: keeper, ReadQuery: web.FindingQuery,
+		PublicURL: string(address), Advisories: advisory.NewLibrary(orders), Connections: keeper, Notifier: notifier, ReadQuery: web.FindingQuery,
 	})
 	if err != nil {
 		return nil, "", err
