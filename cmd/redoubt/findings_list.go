@@ -24,8 +24,8 @@ type findingsListCmd struct {
 }
 
 // Help tells what the flags leave open.
-func (findingsListCmd) Help() string {
-	return "Without --ref each finding is listed once for all refs. Secrets take --project, --status, --severity, --validation and --since; redoubt findings export takes all flags for them."
+func (c findingsListCmd) Help() string {
+	return c.reach.Help() + "\n\nWithout --ref each finding is listed once for all refs. Secrets take --project, --status, --severity, --validation and --since; redoubt findings export takes all flags for them."
 }
 
 // Run lists findings of one type, or what changed.

@@ -37,6 +37,12 @@ type reach struct {
 // callWait bounds one call to a server.
 const callWait = 2 * time.Minute
 
+// Help describes the choice between a server and a database.
+func (reach) Help() string {
+	return "With --data or --database-url the command works beside the database. Else it works with the server of --url or of redoubt login; " +
+		"without one, beside the database in the folder " + config.DefaultData + ", where that exists."
+}
+
 // connect returns the client and the slug of the deployment.
 func (r reach) connect(a *app) (c *api.Client, deployment string, err error) {
 	return r.connectWith(a, senders{})
