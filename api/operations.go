@@ -135,6 +135,16 @@ func (c *Client) DeleteProject(ctx context.Context, deployment, name string, opt
 	return answer[DeleteProjectResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "projects", name)}, options...)
 }
 
+// RenameProject gives a project another name. Its old name keeps answering.
+func (c *Client) RenameProject(ctx context.Context, deployment string, r RenameProjectRequest, options ...Option) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "project-renames"), body: r}, options...)
+}
+
+// MergeProject makes one project of two.
+func (c *Client) MergeProject(ctx context.Context, deployment string, r MergeProjectRequest, options ...Option) (*MergeProjectResponse, error) {
+	return answer[MergeProjectResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "project-merges"), body: r}, options...)
+}
+
 // DeleteRef takes a ref that is no more out of a project.
 func (c *Client) DeleteRef(ctx context.Context, deployment string, q DeleteRefQuery, options ...Option) (*DeleteRefResponse, error) {
 	return answer[DeleteRefResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "refs"), query: values(q)}, options...)
@@ -401,6 +411,16 @@ func (c *Client) UnlinkTicket(ctx context.Context, deployment string, r UnlinkTi
 // DeleteTicket forgets a ticket, which stays in its tracker.
 func (c *Client) DeleteTicket(ctx context.Context, deployment string, id int64, options ...Option) (*DeleteTicketResponse, error) {
 	return answer[DeleteTicketResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "ticketing", "v2", "tickets", strconv.FormatInt(id, 10))}, options...)
+}
+
+// GetTicketSettings returns where the deployment's tickets are created.
+func (c *Client) GetTicketSettings(ctx context.Context, deployment string) (*TicketSettingsResponse, error) {
+	return answer[TicketSettingsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "ticket-settings")})
+}
+
+// SetTicketSettings replaces where the deployment's tickets are created.
+func (c *Client) SetTicketSettings(ctx context.Context, deployment string, r SetTicketSettingsRequest, options ...Option) (*TicketSettingsResponse, error) {
+	return answer[TicketSettingsResponse](ctx, c, call{method: http.MethodPut, path: path(deployment, "ticket-settings"), body: r}, options...)
 }
 
 // ListTickets answers a page of the tickets that the token may see.

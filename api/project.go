@@ -123,3 +123,23 @@ type DeleteRefResponse struct {
 type DeleteProjectResponse struct {
 	ProjectName string `json:"project_name" doc:"Name of the project that is gone, with all its findings." example:"acme/payments"`
 }
+
+// RenameProjectRequest is a project's new name.
+type RenameProjectRequest struct {
+	_       struct{} `additionalProperties:"false"`
+	Project string   `json:"project" minLength:"1" maxLength:"512" doc:"Name of the project." example:"acme/pay"`
+	Name    string   `json:"name" minLength:"3" maxLength:"512" doc:"Name of two segments or more that no other project has." example:"acme/payments"`
+}
+
+// MergeProjectRequest names the project that another becomes part of.
+type MergeProjectRequest struct {
+	_       struct{} `additionalProperties:"false"`
+	Project string   `json:"project" minLength:"1" maxLength:"512" doc:"Name of the project that becomes part of the other." example:"acme/pay"`
+	Into    string   `json:"into" minLength:"1" maxLength:"512" doc:"Name of the project to merge into." example:"acme/payments"`
+}
+
+// MergeProjectResponse is the project that two were merged into.
+type MergeProjectResponse struct {
+	Project         Project `json:"project" doc:"The project as it is now."`
+	FindingsChanged int64   `json:"findings_changed" doc:"Findings of advisories that changed by the merge: of two reports about a lockfile the newer counts." example:"1"`
+}

@@ -114,3 +114,29 @@ type Ticket struct {
 	CreatedBy    string  `json:"created_by" doc:"Who did that." example:"ada"`
 	CheckedAt    *Time   `json:"checked_at" nullable:"true" doc:"When its tracker was asked last; null: never."`
 }
+
+// TicketSettings define where the deployment's tickets are created.
+type TicketSettings struct {
+	ConnectionID int64    `json:"connection_id" minimum:"0" doc:"Connection that creates tickets; 0: that of each project's repository." example:"2"`
+	Project      string   `json:"project" maxLength:"500" doc:"A repository's full name or a key of Jira; empty: the repository of each finding's project." example:"SEC"`
+	IssueType    string   `json:"issue_type" maxLength:"100" doc:"Type of issues at Jira; empty: Task." example:"Bug"`
+	Labels       []string `json:"labels" maxItems:"20" doc:"Labels of tickets." example:"[\"security\"]"`
+	Public       bool     `json:"public" doc:"Whether tickets are also created in repositories that everybody can read."`
+}
+
+// SetTicketSettingsRequest replaces the settings of tickets; absent members take their default.
+type SetTicketSettingsRequest struct {
+	_            struct{} `additionalProperties:"false"`
+	ConnectionID int64    `json:"connection_id,omitempty" minimum:"0" doc:"Connection that creates tickets; 0: that of each project's repository." example:"2"`
+	Project      string   `json:"project,omitempty" maxLength:"500" doc:"A repository's full name or a key of Jira, which Jira needs; empty: the repository of each finding's project." example:"SEC"`
+	IssueType    string   `json:"issue_type,omitempty" maxLength:"100" doc:"Type of issues at Jira; empty: Task." example:"Bug"`
+	Labels       []string `json:"labels,omitempty" maxItems:"20" doc:"Labels of tickets, without spaces or commas." example:"[\"security\"]"`
+	Public       bool     `json:"public,omitempty" doc:"Whether tickets are also created in repositories that everybody can read."`
+}
+
+// TicketSettingsResponse are the settings of tickets, with their connection.
+type TicketSettingsResponse struct {
+	Settings   TicketSettings `json:"settings" doc:"The settings as they are now."`
+	Connection string         `json:"connection" doc:"Name of the connection; empty without one, and for one that was deleted." example:"jira"`
+	Kind       string         `json:"kind" doc:"What the connection's host is; empty without one." example:"jira"`
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -27,7 +28,20 @@ type app struct {
 	clock func() time.Time
 	log   *slog.Logger
 
-	unknown []string // environment variables named REDOUBT_… that no command reads
+	beside  *store.Store   // the database, of a command that calls the Web API beside it
+	ends    []func() error // what atEnd was given
+	unknown []string       // environment variables named REDOUBT_… that no command reads
+}
+
+// atEnd adds a function that runs when the command is done.
+func (a *app) atEnd(fn func() error) { a.ends = append(a.ends, fn) }
+
+// end runs what atEnd was given, the last first.
+func (a *app) end() (err error) {
+	for _, fn := range slices.Backward(a.ends) {
+		err = errors.Join(err, fn())
+	}
+	return err
 }
 
 // actor names the person at the command line in the audit trail.

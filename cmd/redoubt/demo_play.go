@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"path"
@@ -17,6 +16,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/demo"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
@@ -114,7 +114,7 @@ func (p *player) client(ctx context.Context, tx *store.Tx, name string, t redoub
 	t.Dialect = redoubt.DialectContract
 	secret, _, err := mint(ctx, tx, t)
 	p.clients[name] = api.New("http://demo", secret)
-	p.clients[name].HTTP = &http.Client{Transport: inProcess{p.service.server.Handler()}}
+	p.clients[name].HTTP = &http.Client{Transport: edge.InProcess{Handler: p.service.server.Handler()}}
 	return err
 }
 
@@ -321,30 +321,3 @@ func (p *player) load(name string, s *redoubt.AdvisorySource) (advisory.LoadResu
 	today := []byte(p.clock.now().Format(time.DateOnly)) // scores are given out daily
 	return u.scores(p.app.ctx, bytes.NewReader(bytes.Replace(text, []byte(demo.ScoresOf), today, 1)))
 }
-
-// inProcess answers requests without a network, for there is none in the past.
-type inProcess struct{ handler http.Handler }
-
-func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body == nil {
-		r.Body = http.NoBody
-	}
-	r.RequestURI, r.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:1"
-	w := &answerBuffer{header: http.Header{}, status: http.StatusOK}
-	t.handler.ServeHTTP(w, r)
-	return &http.Response{
-		StatusCode: w.status, Status: http.StatusText(w.status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
-	}, nil
-}
-
-// answerBuffer keeps an answer.
-type answerBuffer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (w *answerBuffer) Header() http.Header         { return w.header }
-func (w *answerBuffer) WriteHeader(status int)      { w.status = status }
-func (w *answerBuffer) Write(b []byte) (int, error) { return w.body.Write(b) }

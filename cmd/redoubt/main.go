@@ -33,19 +33,13 @@ type cli struct {
 	Demo       demoCmd       `cmd:"" help:"Run a server with sample projects."`
 	CI         ciCmd         `cmd:"" name:"ci" help:"Check a build in any CI: inventory, scan, reports and gate."`
 	Runner     runnerCmd     `cmd:"" help:"Make managed scans for a server: fetch repositories and scan them."`
-	Runs       runCmd        `cmd:"" name:"run" help:"Start, watch and stop managed scans, and say when they are made."`
 	Import     importCmd     `cmd:"" help:"Import scanner reports, bills of materials and lockfiles."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Let an assistant ask a Redoubt server, over the Model Context Protocol on standard input and output."`
-	Export     exportCmd     `cmd:"" help:"Export findings as CSV, JSON Lines, SARIF or XLSX."`
 	Deployment deploymentCmd `cmd:"" help:"Create and list deployments (tenants)."`
 	User       userCmd       `cmd:"" help:"Create and manage the people who sign in."`
 	Token      tokenCmd      `cmd:"" help:"Create, list and revoke API tokens."`
-	Project    projectCmd    `cmd:"" help:"List and manage projects."`
-	Connection connectionCmd `cmd:"" help:"Connect code hosts, and make projects of their repositories."`
-	Scan       scanCmd       `cmd:"" help:"Inspect the runs of scanners."`
 	Policy     policyCmd     `cmd:"" help:"Manage policies: the rules that scanners run, and what fails a build."`
-	Exception  exceptionCmd  `cmd:"" help:"Accept what a rule or a vulnerability finds, for a while, and see what is accepted."`
-	VEX        vexCmd        `cmd:"" name:"vex" help:"Hold documents that say which vulnerabilities do not matter, and write your own."`
+	VEX        vexCmd        `cmd:"" name:"vex" help:"Hold documents that say which vulnerabilities do not matter for many projects, and write your own; exceptions lists them."`
 	Key        keyCmd        `cmd:"" help:"Look after the keys, which lie in a file of their own."`
 	Backup     backupCmd     `cmd:"" help:"Back up all data to a file while the server runs."`
 	Check      checkCmd      `cmd:"" help:"Check that what is stored is whole. Ends with 0 where it is, 1 where it is not, 2 where that could not be found out."`
@@ -59,17 +53,17 @@ type cli struct {
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands and flags."`
 	Man        manCmd        `cmd:"" help:"Print a manual page: redoubt man token create | man -l -"`
 
-	Login         loginCmd         `cmd:"" group:"desk" help:"Sign in to a server, for the commands below."`
-	Logout        logoutCmd        `cmd:"" group:"desk" help:"Sign out."`
-	Findings      findingsCmd      `cmd:"" group:"desk" help:"List, show and triage findings."`
-	Tickets       ticketsCmd       `cmd:"" group:"desk" help:"List tickets about findings, and make and link them."`
-	Exceptions    exceptionsCmd    `cmd:"" group:"desk" help:"Ask for exceptions, and decide about those that people asked for."`
-	Notifications notificationsCmd `cmd:"" group:"desk" help:"List, test and pause the rules by which people are told, and what they told."`
-	Projects      projectsCmd      `cmd:"" group:"desk" help:"List projects."`
-	Connections   connectionsCmd   `cmd:"" group:"desk" help:"Connect code hosts, and make projects of their repositories."`
-	DeskRuns      runsCmd          `cmd:"" name:"runs" group:"desk" help:"Start, watch and stop managed scans, and say when they are made."`
-	Scans         scansCmd         `cmd:"" group:"desk" help:"List scans."`
-	SBOM          sbomCmd          `cmd:"" name:"sbom" group:"desk" help:"Download a bill of materials."`
+	Login         loginCmd         `cmd:"" group:"api" help:"Sign in to a server, for the commands below."`
+	Logout        logoutCmd        `cmd:"" group:"api" help:"Sign out."`
+	Findings      findingsCmd      `cmd:"" group:"api" help:"List, show and triage findings."`
+	Tickets       ticketsCmd       `cmd:"" group:"api" help:"List tickets about findings, and make and link them."`
+	Exceptions    exceptionsCmd    `cmd:"" group:"api" help:"Accept findings for a while, ask for that, and decide about what was asked."`
+	Notifications notificationsCmd `cmd:"" group:"api" help:"List, test and pause the rules by which people are told, and what they told."`
+	Projects      projectsCmd      `cmd:"" group:"api" help:"List and manage projects."`
+	Connections   connectionsCmd   `cmd:"" group:"api" help:"Connect code hosts, and make projects of their repositories."`
+	Runs          runsCmd          `cmd:"" group:"api" help:"Start, watch and stop managed scans, and say when they are made."`
+	Scans         scansCmd         `cmd:"" group:"api" help:"Inspect the runs of scanners."`
+	SBOM          sbomCmd          `cmd:"" name:"sbom" group:"api" help:"Download a bill of materials."`
 }
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -82,7 +76,7 @@ func run(args []string) int {
 		kong.Name("redoubt"),
 		kong.Description("An open, self-hosted code-security platform: findings, triage, dependencies and policies over one Web API."),
 		kong.Configuration(config.Load),
-		kong.ExplicitGroups([]kong.Group{{Key: "desk", Title: "At your desk, with a token of a server:"}}),
+		kong.ExplicitGroups([]kong.Group{{Key: "api", Title: "With a server, or beside its database:"}}),
 		kong.Vars{"formats": formats()},
 		kong.Exit(func(code int) { exit, exited = code, true }),
 	)
@@ -92,7 +86,7 @@ func run(args []string) int {
 	if err := config.SecretsFromFiles(parser.Model); err != nil {
 		return printError(err, 2)
 	}
-	line, err := parser.Parse(args)
+	line, err := parser.Parse(currentWords(args))
 	if exited { // --help
 		return exit
 	}
@@ -108,7 +102,7 @@ func run(args []string) int {
 		log:     slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		unknown: config.UnknownVariables(parser.Model),
 	}
-	err = line.Run(a)
+	err = errors.Join(line.Run(a), a.end())
 	var ended *exitError
 	switch {
 	case errors.As(err, &ended):

@@ -16,7 +16,7 @@ type mcpCmd struct {
 
 // Run answers an assistant on standard input and output until it hangs up.
 func (c mcpCmd) Run(a *app) error {
-	client, me, err := desk{URL: c.URL, Token: c.Token}.signIn(a)
+	client, me, err := reach{URL: c.URL, Token: c.Token}.signIn(a)
 	if err != nil {
 		return err
 	}

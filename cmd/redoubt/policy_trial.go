@@ -99,7 +99,7 @@ func (t *trial) read(ctx context.Context, tx *store.Tx) (err error) {
 		return nil
 	}
 	if t.project, err = tx.ProjectByName(ctx, t.Project); err != nil {
-		return fmt.Errorf("there is no project %q; redoubt project list shows what there is", t.Project)
+		return fmt.Errorf("there is no project %q; redoubt projects list shows what there is", t.Project)
 	}
 	set, err := policy.LoadSet(ctx, tx)
 	if err != nil {

@@ -66,14 +66,17 @@ func TestListsObeyNothingThatIsStored(t *testing.T) {
 	}
 	all := tenant{Storage: storage}
 	for name, list := range map[string]interface{ Run(*app) error }{
-		"deployment list": deploymentListCmd{storage}, "project list": projectListCmd{tenant: all}, "token list": tokenListCmd{all},
-		"token requests": tokenRequestsCmd{storage}, "exception list": exceptionListCmd{all, listed{Limit: 10}}, "vex list": vexListCmd{tenant: all, listed: listed{Limit: 10}},
-		"scan failures": scanFailuresCmd{tenant: all, Limit: 10}, "audit": auditCmd{tenant: all, Limit: 100},
+		"deployment list": deploymentListCmd{storage}, "project list": projectsListCmd{webAPI: webAPI{reach{Storage: storage}, "table"}}, "token list": tokenListCmd{all},
+		"token requests": tokenRequestsCmd{storage}, "exceptions list": exceptionsListCmd{webAPI: webAPI{reach{Storage: storage}, "table"}},
+		"scan failures": scansFailuresCmd{tenant: all, Limit: 10}, "audit": auditCmd{tenant: all, Limit: 100},
 	} {
 		out.Reset()
 		if err := list.Run(a); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
+		}
+		if err := a.end(); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 		if !strings.Contains(out.String(), `\u001b[2J`) && name != "project list" { // the store takes no such tag
 			t.Errorf("%s does not show what is there:\n%q", name, out.String())

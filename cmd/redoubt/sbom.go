@@ -8,18 +8,19 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
+	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // exportSBOM is the work of an export job: it reads one state of the deployment
 // and writes the document. What another try cannot mend ends the job.
-func (s *service) exportSBOM(a *app) queue.Work {
+func exportSBOM(a *app, st *store.Store) queue.Work {
 	return func(ctx context.Context, j redoubt.Job) (result []byte, mediaType string, err error) {
 		var request redoubt.SBOMRequest
 		if err := json.Unmarshal(j.Input, &request); err != nil {
 			return nil, "", queue.PermanentError{Reason: "the request of this export cannot be read; ask for it again"}
 		}
-		err = s.store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
+		err = st.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
 			result, mediaType, err = sbom.Export(ctx, tx, request, sbom.Options{Created: a.clock(), Tool: version})
 			return err
 		})
@@ -32,4 +33,22 @@ func (s *service) exportSBOM(a *app) queue.Work {
 		}
 		return result, mediaType, err
 	}
+}
+
+// exportBeside exports bills of materials in this process, beside a database, until the
+// command ends.
+func (a *app) exportBeside() {
+	ctx, stop := context.WithCancel(a.ctx)
+	q := queue.New(a.beside, map[string]queue.Kind{server.SBOMJob: {Work: exportSBOM(a, a.beside)}}, queue.Options{Clock: a.clock, Logger: a.log})
+	a.beside.OnQueued(q.Wake)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		q.Run(ctx, ctx)
+	}()
+	a.atEnd(func() error {
+		stop()
+		<-done
+		return nil
+	})
 }

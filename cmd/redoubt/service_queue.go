@@ -39,7 +39,7 @@ func (s *service) kinds(a *app) map[string]queue.Kind {
 			Work: s.scanner.Apply, Abandoned: s.scanner.Abandoned,
 			Attempts: agent.Attempts, Lease: scanLease, DuringShutdown: true,
 		},
-		server.SBOMJob: {Work: s.exportSBOM(a)},
+		server.SBOMJob: {Work: exportSBOM(a, s.store)},
 		store.NotifyJob: {
 			Work: s.notifier.Match, MaxRunning: 4, MaxPerDeployment: 1, Ordered: true,
 			Lease: scanLease, Attempts: notify.MatchAttempts,

@@ -57,7 +57,7 @@ func TestHostsStory(t *testing.T) {
 			step.do(s)
 		}) {
 			log, _ := os.ReadFile(s.log.Name())
-			t.Fatalf("the story ends here; runs:\n%s\nthe server's log ends with\n%s", s.redoubt("run", "list"), log[max(0, len(log)-4000):])
+			t.Fatalf("the story ends here; runs:\n%s\nthe server's log ends with\n%s", s.redoubt("runs", "list"), log[max(0, len(log)-4000):])
 		}
 	}
 	s.compare(t)
@@ -78,10 +78,10 @@ func (s *story) connectAndImport() {
 	}
 	credential := filepath.Join(s.home, "bot.token")
 	s.must(os.WriteFile(credential, []byte(s.bot+"\n"), 0o600))
-	said := s.typed("connection", "add", "ours", "--kind", "gitea", "--base-url", s.gitea.URL, "--credential", credential, "--follow", "acme/*", "--follow", "!acme/left-out", "--connect-to", "loopback")
-	s.holds("adding says who it is", said, "connection 1 (ours)")
-	s.holds("hooks", s.typed("connection", "hooks", "1", "--public-url", s.proxy.URL, "--connect-to", "loopback"), "2 ")
-	s.holds("links", s.typed("connection", "replies", "1", "linked", "--link", "ada=ada", "--connect-to", "loopback"), "linked")
+	said := s.typed("connections", "create", "ours", "--kind", "gitea", "--base-url", s.gitea.URL, "--credential", credential, "--follow", "acme/*", "--follow", "!acme/left-out", "--connect-to", "loopback")
+	s.holds("adding says who it is", said, " bot ")
+	s.holds("hooks", s.typed("connections", "hooks", "1", "--public-url", s.proxy.URL, "--connect-to", "loopback"), "2 ")
+	s.holds("links", s.typed("connections", "replies", "1", "linked", "--link", "ada=ada", "--connect-to", "loopback"), "linked")
 	list, err := s.client().ListRepositories(s.Context(), "acme", 1, api.RepositoriesQuery{})
 	s.must(err)
 	projects := []string{}
@@ -94,7 +94,7 @@ func (s *story) connectAndImport() {
 	if len(list.Repositories) != 3 || !slices.Equal(projects, []string{"acme/evil", "acme/shop"}) {
 		s.Fatalf("repositories are %+v", list.Repositories)
 	}
-	s.typed("connection", "repositories", "1")
+	s.typed("connections", "repositories", "1")
 	if state := s.status("acme/shop").State; state != "off" {
 		s.Errorf("managed scans are %s before anybody wants them", state)
 	}
@@ -112,12 +112,12 @@ func (s *story) pushAndScan() {
 	s.git("push", "-q", "origin", "main")
 	run := s.ended("acme/shop", "the run of the push", func(r api.Run) bool { return r.Cause == "push" && r.Kind == "full" })
 	if run.State != "done" || run.Ref != "refs/heads/main" || run.ScanID == nil {
-		s.Fatalf("the run of the push is %+v:\n%s", run, s.redoubt("run", "log", fmt.Sprint(run.ID)))
+		s.Fatalf("the run of the push is %+v:\n%s", run, s.redoubt("runs", "log", fmt.Sprint(run.ID)))
 	}
 	if found := s.codeIn("acme/shop", "main"); len(found) < 2 || found["eqeq app.py:4"].ID == 0 {
 		s.Errorf("findings are %v", found)
 	}
-	s.typed("run", "list", "--project", "acme/shop")
+	s.typed("runs", "list", "--project", "acme/shop")
 	deliveries, err := s.client().ListDeliveries(s.Context(), "acme", 1, api.DeliveriesQuery{})
 	s.must(err)
 	if !slices.ContainsFunc(deliveries.Deliveries, func(d api.Delivery) bool { return d.Event == "push" && d.Outcome == "a push to main" }) {
@@ -127,7 +127,7 @@ func (s *story) pushAndScan() {
 	if st := s.status("acme/shop"); st.State != "scheduled" || st.LastRunID == nil || *st.LastRunID != run.ID {
 		s.Errorf("in force is %+v", st)
 	}
-	if log := s.redoubt("run", "log", fmt.Sprint(run.ID)); strings.Contains(log, s.bot) || strings.Contains(log, "rdt_") {
+	if log := s.redoubt("runs", "log", fmt.Sprint(run.ID)); strings.Contains(log, s.bot) || strings.Contains(log, "rdt_") {
 		s.Errorf("the log has a secret:\n%s", log)
 	}
 }
@@ -144,7 +144,7 @@ func (s *story) proposeBadLines() {
 	s.gitea.Call(s.T, http.MethodPost, "/repos/acme/shop/pulls", map[string]string{"head": "topic", "base": "main", "title": "bad lines"}, &pull)
 	run := s.ended("acme/shop", "the run of the change request", func(r api.Run) bool { return r.Cause == "change_request" && r.Commit == s.head })
 	if run.State != "done" || run.Kind != "diff" || run.Base != "refs/heads/main" || run.ChangeRequest == nil || *run.ChangeRequest != pull.Number {
-		s.Fatalf("it is %+v:\n%s", run, s.redoubt("run", "log", fmt.Sprint(run.ID)))
+		s.Fatalf("it is %+v:\n%s", run, s.redoubt("runs", "log", fmt.Sprint(run.ID)))
 	}
 	s.awaitStatus("failure", "2 blocking")
 	s.until("both lines and the summary have a comment", func() bool { return len(s.comments()) == 3 })
@@ -206,7 +206,7 @@ func (s *story) fixWhileTheHostIsDown() {
 	s.until("the fix is scanned", func() bool { return s.run("acme/shop", own).State == "scanning" })
 	s.gitea.Stop(s.T)
 	if run := s.ended("acme/shop", "the run of the fix", own); run.State != "done" {
-		s.Fatalf("it is %+v:\n%s", run, s.redoubt("run", "log", fmt.Sprint(run.ID)))
+		s.Fatalf("it is %+v:\n%s", run, s.redoubt("runs", "log", fmt.Sprint(run.ID)))
 	}
 	s.gitea.Start(s.T)
 	s.awaitStatus("success", "no blocking findings")
@@ -226,9 +226,9 @@ func (s *story) fixWhileTheHostIsDown() {
 func (s *story) anotherTakesOver() {
 	run := s.ended("acme/shop", "the run that was taken over", func(r api.Run) bool { return r.Cause == "manual" })
 	if run.State != "done" || run.Attempt != 2 || run.Runner != "second" {
-		s.Errorf("it is %+v:\n%s", run, s.redoubt("run", "log", fmt.Sprint(run.ID)))
+		s.Errorf("it is %+v:\n%s", run, s.redoubt("runs", "log", fmt.Sprint(run.ID)))
 	}
-	s.typed("run", "list", "--project", "acme/shop", "--limit", "1")
+	s.typed("runs", "list", "--project", "acme/shop", "--limit", "1")
 }
 
 // tokenRevoked takes the connection's token out of force: the project says so, and a run
@@ -240,7 +240,7 @@ func (s *story) tokenRevoked() {
 	if tested.Connection.Problem == "" {
 		s.Error("a token that is revoked is no problem")
 	}
-	s.typed("connection", "list")
+	s.typed("connections", "list")
 	if st := s.status("acme/shop"); st.State != "failing" || st.Reason == "" {
 		s.Errorf("in force is %+v", st)
 	}
@@ -248,12 +248,12 @@ func (s *story) tokenRevoked() {
 	if run = s.ended("acme/evil", "a run without access", func(r api.Run) bool { return r.ID == run.ID }); run.State != "failed" || run.Failure != "permanent" || run.Reason == "" {
 		s.Errorf("it is %+v", run)
 	}
-	s.typed("run", "list", "--project", "acme/evil", "--limit", "1")
+	s.typed("runs", "list", "--project", "acme/evil", "--limit", "1")
 	_, err = s.client().UpdateConnection(s.Context(), "acme", 1, api.UpdateConnectionRequest{Credential: &api.ConnectionCredential{Kind: "token", Secret: s.gitea.Token(s.T, "bot")}})
 	s.must(err)
 	run = s.startRun("acme/evil")
 	if run = s.ended("acme/evil", "a run with the new token", func(r api.Run) bool { return r.ID == run.ID }); run.State != "done" {
-		s.Errorf("mended it is %+v:\n%s", run, s.redoubt("run", "log", fmt.Sprint(run.ID)))
+		s.Errorf("mended it is %+v:\n%s", run, s.redoubt("runs", "log", fmt.Sprint(run.ID)))
 	}
 	if st := s.status("acme/shop"); st.State != "scheduled" {
 		s.Errorf("mended, in force is %+v", st)

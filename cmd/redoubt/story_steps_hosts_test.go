@@ -198,14 +198,14 @@ func (s *story) hostileRepository() {
 	s.startRunner("second")
 	run := s.startRun("acme/evil")
 	if run = s.ended("acme/evil", "the hostile run", func(r api.Run) bool { return r.ID == run.ID }); run.State != "done" || run.Runner != "second" {
-		s.Fatalf("it is %+v:\n%s", run, s.redoubt("run", "log", fmt.Sprint(run.ID)))
+		s.Fatalf("it is %+v:\n%s", run, s.redoubt("runs", "log", fmt.Sprint(run.ID)))
 	}
 	if found := s.codeIn("acme/evil", ""); len(found) != 1 || found["eqeq own.py:2"].ID == 0 {
 		s.Errorf("its findings are %v", found)
 	}
-	s.typed("run", "list", "--project", "acme/evil")
-	log := s.redoubt("run", "log", fmt.Sprint(run.ID))
-	s.told.add("$ redoubt run log … | grep escape", s.blanked(linesWith(log, "escape")))
+	s.typed("runs", "list", "--project", "acme/evil")
+	log := s.redoubt("runs", "log", fmt.Sprint(run.ID))
+	s.told.add("$ redoubt runs log … | grep escape", s.blanked(linesWith(log, "escape")))
 	s.holds("the log names what was left out", log, "escape")
 	for what, text := range map[string]string{"the log": log, "the findings": s.redoubt("export", "--format", "jsonl")} {
 		for _, secret := range []string{s.hidden, s.bot, "rdt_"} {

@@ -34,7 +34,7 @@ func (c vexExportCmd) Run(a *app) error {
 		if c.Project != "" {
 			p, err := tx.ProjectByName(ctx, c.Project)
 			if errors.Is(err, redoubt.ErrNotFound) {
-				return fmt.Errorf("there is no project %q; redoubt project list shows what there is", c.Project)
+				return fmt.Errorf("there is no project %q; redoubt projects list shows what there is", c.Project)
 			}
 			if err != nil {
 				return err

@@ -143,9 +143,7 @@ var boundAsks = map[string][]asked{
 	"listFindingComments":        plain,
 	"addFindingComment":          {{body: `{"text":"x"}`}},
 	"withdrawFindingComment":     plain,
-	"listExceptionRequests":      plain,
-	"askException":               {{body: `{"issue_ids":[{findingId}],"reason":"x"}`}, {body: `{"issue_ids":[{ownFindingId},{findingId}],"reason":"x"}`}},
-	"getExceptionRequest":        plain,
+	"requestException":           {{body: `{"issue_ids":[{findingId}],"reason":"x"}`}, {body: `{"issue_ids":[{ownFindingId},{findingId}],"reason":"x"}`}},
 	"approveException":           {{body: `{"forever":true}`}},
 	"refuseException":            {{body: `{"answer":"x"}`}},
 	"withdrawException":          plain,
@@ -163,11 +161,6 @@ var boundAsks = map[string][]asked{
 	"listTickets":              plain,
 	"getTicket":                plain,
 	"deleteTicket":             plain,
-	"listVEXDocuments":         plain,
-	"getVEXDocument":           plain,
-	"acceptVEXDocument":        {{body: `{}`}},
-	"refuseVEXDocument":        {{body: `{}`}},
-	"deleteVEXDocument":        plain,
 	"listConnections":          plain,
 	"createConnection":         {{body: `{"kind":"git","name":"x","base_url":"https://git.example/x"}`}},
 	"getConnection":            plain,
@@ -269,7 +262,7 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		if err != nil {
 			return err
 		}
-		asked, err := tx.AddException(ctx, redoubt.Exception{ProjectID: shop.ID, Reason: "theirs", TriageReason: redoubt.AcceptableRisk, Lineages: []int64{found[0].LineageID}})
+		asked, err := tx.AddException(ctx, redoubt.Exception{State: redoubt.ExceptionRequested, ProjectID: shop.ID, Reason: "theirs", TriageReason: redoubt.AcceptableRisk, Lineages: []int64{found[0].LineageID}})
 		requestID = asked.ID
 		if err != nil {
 			return err
@@ -287,14 +280,14 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 	theirs = map[string][]string{
 		"name": {"secret/shop", "SECRET/shop"}, "oldName": {"platform/old"}, "projectName": {"secret/shop", "platform/old"}, "repoID": {"777"}, "url": {repoURL, repoURL + "/", "git@github.com:acme/gateway.git"},
 		"repositoryId": {fmt.Sprint(shop.ID)}, "findingId": finding, "scanId": {scan}, "uniqueId": {"their-run"},
-		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "policyRuleId": w.read(`SELECT MIN(id) FROM policy_rule WHERE deployment_id = ` + fmt.Sprint(w.deployment.ID)), "exceptionId": {fmt.Sprint(exceptionID), fmt.Sprint(requestID)}, "documentId": {fmt.Sprint(documentID)}, "ticketId": {fmt.Sprint(ticketID)}, "policy": {"secret"}, "rule": {"nothing"}, "runId": {fmt.Sprint(runID)},
+		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "policyRuleId": w.read(`SELECT MIN(id) FROM policy_rule WHERE deployment_id = ` + fmt.Sprint(w.deployment.ID)), "exceptionId": {fmt.Sprint(exceptionID), fmt.Sprint(requestID), fmt.Sprint(documentID)}, "ticketId": {fmt.Sprint(ticketID)}, "policy": {"secret"}, "rule": {"nothing"}, "runId": {fmt.Sprint(runID)},
 		"connectionId": {fmt.Sprint(connectionID)}, "runnerId": {fmt.Sprint(runnerID)}, "notificationRuleId": {fmt.Sprint(ruleID)}, "savedViewId": {fmt.Sprint(viewID)}, "commentId": {fmt.Sprint(commentID)}, "notificationId": {"1"},
 		"trackerName": {"platform/shop", "secret/shop"}, "connectionName": {"second-host"},
 	}
 	nobodys = map[string][]string{
 		"name": {"secret/none", "SECRET/none"}, "oldName": {"platform/none"}, "projectName": {"secret/none", "platform/none"}, "repoID": {"4711"}, "url": {"https://github.com/acme/none", "https://github.com/acme/none/", "git@github.com:acme/none.git"},
 		"repositoryId": {"4000000000"}, "findingId": {"4000000000"}, "scanId": {"4000000000"}, "uniqueId": {"nobodys-run"},
-		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "policyRuleId": {"4000000000"}, "exceptionId": {"4000000", "4000001"}, "documentId": {"4000000"}, "ticketId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"}, "runId": {"4000000000"},
+		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "policyRuleId": {"4000000000"}, "exceptionId": {"4000000", "4000001", "4000002"}, "ticketId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"}, "runId": {"4000000000"},
 		"connectionId": {"4000000000"}, "runnerId": {"4000000000"}, "notificationRuleId": {"4000000000"}, "savedViewId": {"4000000000"}, "commentId": {"4000000000"}, "notificationId": {"4000000000"},
 		"trackerName": {"platform/none", "secret/none"}, "connectionName": {"unheard-of"},
 	}

@@ -39,7 +39,7 @@ type Caller struct {
 	Deployment redoubt.Deployment
 	Role       redoubt.Role // of the user who made the token; none where no user did
 	Audience   string       // the resource that an OAuth access token is for; empty for other tokens
-	// Person is who acts at the pages, without a token; zero where a token does.
+	// Person acts at the pages or at the command line, without a token; zero where a token does.
 	Person redoubt.Actor
 	// SignedIn tells whether the person still is, and may what they might: an upload can
 	// take hours to come. It answers ErrUnauthenticated, and is nil where a token acts.
@@ -53,9 +53,16 @@ func ByPerson(d redoubt.Deployment, m redoubt.Member, by redoubt.Actor, signedIn
 	return Caller{Token: as, Deployment: d, Role: m.Role, Person: by, SignedIn: signedIn}
 }
 
+// ByOperator is a caller who runs the program beside the database: it may do all that a
+// token without a user may.
+func ByOperator(d redoubt.Deployment, by redoubt.Actor) Caller {
+	as := redoubt.Token{DeploymentID: d.ID, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}}
+	return Caller{Token: as, Deployment: d, Role: redoubt.RoleAdmin, Person: by}
+}
+
 // Actor returns the caller as audit events name it.
 func (c Caller) Actor() redoubt.Actor {
-	if c.SignedIn != nil {
+	if c.Person != (redoubt.Actor{}) {
 		return c.Person
 	}
 	return redoubt.Actor{Kind: "token", ID: c.Token.PublicID, Name: c.Token.Name}

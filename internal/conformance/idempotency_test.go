@@ -49,6 +49,9 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 		"importReports":     {request{method: "POST", path: "imports?project=acme/once&ref=main", body: report(4), header: raw}, report(5)},
 		"putSnippets":       {request{method: "POST", path: "scans/" + scan + "/snippets", body: object{"snippets": []object{}}}, object{"snippets": []object{snippet}}},
 		"createProject":     {request{method: "POST", path: "projects", body: object{"name": "acme/new"}}, object{"name": "acme/newer"}},
+		"renameProject":     {request{method: "POST", path: "project-renames", body: object{"project": w.projectOnly(t, "acme/keyed"), "name": "acme/once-renamed"}}, object{"project": "acme/keyed", "name": "acme/twice-renamed"}},
+		"mergeProject":      {request{method: "POST", path: "project-merges", body: object{"project": w.projectOnly(t, "acme/keyed-merge"), "into": "acme/payments"}}, object{"project": "acme/payments", "into": "acme/keyed-merge"}},
+		"setTicketSettings": {request{method: "PUT", path: "ticket-settings", body: object{"issue_type": "Bug"}}, object{}},
 		"updateProject":     {request{method: "PATCH", path: payments, body: object{"tags": "once"}}, object{"tags": "twice"}},
 		"toggleManagedScan": {request{method: "PATCH", path: payments + "/managed-scan", body: object{"full_scan": object{"enabled": true}}}, object{"full_scan": object{"enabled": false}}},
 		"addProjectTags":    {request{method: "PUT", path: payments + "/tags", body: object{"tags": "further"}}, object{"tags": "others"}},
@@ -76,26 +79,20 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	writes["unlinkTicket"] = keyedWrite{request{method: "POST", path: "tickets/unlink", body: object{"issue_ids": []int64{id}}}, object{"issue_ids": []int64{id + 1}}}
 	writes["createTickets"] = keyedWrite{request{method: "POST", path: "tickets", body: object{"issue_ids": []int64{id}}}, object{"issue_ids": []int64{id + 1}}}
 	writes["deleteTicket"] = keyedWrite{request: request{method: "DELETE", path: "ticketing/v2/tickets/" + itoa(w.ticketOnly(t, w.allCode(t)[1].ID))}}
-	writes["deleteException"] = keyedWrite{request: request{method: "DELETE", path: "exceptions/2"}} // the noise has the first
-	some := []string{strings.Repeat("0", 64)}
-	for _, what := range []string{"accept", "refuse"} {
-		path := "vex/" + w.proposalOnly(t, what) + "/" + what
-		writes[what+"VEXDocument"] = keyedWrite{request{method: "POST", path: path, body: object{}}, object{"statements": some}}
-	}
+	writes["deleteException"] = keyedWrite{request: request{method: "DELETE", path: fmt.Sprint("exceptions/", w.exceptionOnly(t))}}
 	managedWrites(t, w, writes)
 	notificationWrites(t, w, writes)
 	savedViewWrites(t, w, writes)
 	askedWrites(t, w, writes)
 	commentWrites(t, w, writes)
-	writes["deleteVEXDocument"] = keyedWrite{request: request{method: "DELETE", path: "vex/" + w.proposalOnly(t, "delete")}}
 	return []string{
 		"linkTicket", "unlinkTicket", "createTickets", "deleteTicket",
-		"triageFindings", "annotateFinding", "importReports", "putSnippets", "createProject", "updateProject", "toggleManagedScan", "addProjectTags", "removeProjectTags", "updatePolicy", "createSBOMExport", "deleteRef", "deleteProject",
+		"triageFindings", "annotateFinding", "importReports", "putSnippets", "createProject", "renameProject", "mergeProject", "setTicketSettings", "updateProject", "toggleManagedScan", "addProjectTags", "removeProjectTags", "updatePolicy", "createSBOMExport", "deleteRef", "deleteProject",
 		"createPolicy", "deletePolicy", "setPolicySettings", "addPolicyRules", "removePolicyRule",
-		"setDueDays", "createPolicyCondition", "deletePolicyCondition", "createException", "deleteException", "acceptVEXDocument", "refuseVEXDocument", "deleteVEXDocument",
+		"setDueDays", "createPolicyCondition", "deletePolicyCondition", "createException", "deleteException",
 		"createConnection", "updateConnection", "testConnection", "makeWebhooks", "followRepositories", "unfollowRepositories", "startRun", "cancelRun", "retryRun", "revokeRunner", "deleteConnection",
 		"createNotificationRule", "updateNotificationRule", "testNotificationRule", "rotateNotificationSecret", "resendNotification", "deleteNotificationRule",
-		"createSavedView", "updateSavedView", "deleteSavedView", "askException", "approveException", "refuseException", "withdrawException",
+		"createSavedView", "updateSavedView", "deleteSavedView", "requestException", "approveException", "refuseException", "withdrawException",
 		"addFindingComment", "withdrawFindingComment",
 	}, writes
 }

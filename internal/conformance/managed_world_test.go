@@ -107,6 +107,15 @@ func (s *site) connect(t testing.TB, name string) api.Connection {
 	return post[api.ConnectionResponse](t, s, "connections", gitea(name, "acme/*")).Connection
 }
 
+// projectOnly makes a project that nothing else is about.
+func (s *site) projectOnly(t testing.TB, name string) string {
+	t.Helper()
+	if _, err := s.api().GetProject(t.Context(), s.deployment.Slug, name); err != nil {
+		post[api.ProjectResponse](t, s, "projects", object{"name": name})
+	}
+	return name
+}
+
 // queueOf queues a run of a project.
 func (s *site) queueOf(t testing.TB, project string, kind redoubt.RunKind, ref string) (r redoubt.Run) {
 	t.Helper()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -63,52 +64,58 @@ func TestProposalsByAPIAndPage(t *testing.T) {
 			statement("CVE-2026-4", "pkg:pypi/none", `"status": "fixed"`) + `]}`)
 		mine := s.token
 		s.token = s.newToken(t, redoubt.Token{Name: "uploads", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
-		id := s.imported(t, "project=acme/pay&ref=main", document).VEX[0].ID
+		id, err := strconv.ParseInt(s.imported(t, "project=acme/pay&ref=main", document).VEX[0].ID, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
 		s.token = mine
 
-		list := all(t, s.api().VEXDocuments(t.Context(), s.deployment.Slug, api.VEXDocumentsQuery{Status: "proposed", Limit: 1}))
-		if len(list) != 1 || list[0].ID != id || *list[0].Changes != 3 || list[0].Statements != 4 || list[0].Status != "proposed" || !strings.HasPrefix(list[0].ReceivedBy, "token:") {
+		list := all(t, s.api().Exceptions(t.Context(), s.deployment.Slug, api.ExceptionsQuery{Kind: "document", State: "requested", Limit: 1}))
+		if len(list) != 1 || list[0].ID != id || *list[0].Document.Changes != 3 || list[0].Document.Statements != 4 || !strings.HasPrefix(list[0].CreatedBy, "token:") {
 			t.Fatalf("proposed is %+v", list)
 		}
-		one, err := s.api().GetVEXDocument(t.Context(), s.deployment.Slug, id, api.VEXStatementsQuery{})
-		if err != nil || *one.Document.Changes != *list[0].Changes || one.Document.Author != "Acme & sons" || one.Document.Version != 7 || one.Document.Project != "acme/pay" {
-			t.Errorf("%+v, %v", one, err)
-		}
-		s.sameOnThePage(t, one)
-
-		decide := func(what string, statements ...string) *api.VEXDecisionResponse {
+		read := func() *api.ExceptionResponse {
 			t.Helper()
-			r := api.DecideVEXRequest{Statements: statements}
-			call := s.api().AcceptVEXDocument
-			if what == "refuse" {
-				call = s.api().RefuseVEXDocument
-			}
-			got, err := call(t.Context(), s.deployment.Slug, id, r)
+			one, err := s.api().GetException(t.Context(), s.deployment.Slug, id, api.ExceptionQuery{})
 			if err != nil {
-				t.Fatalf("%s: %v", what, err)
+				t.Fatal(err)
+			}
+			s.sameOnThePage(t, one)
+			return one
+		}
+		one := read()
+		if d := one.Exception.Document; *d.Changes != *list[0].Document.Changes || d.Author != "Acme & sons" || d.Version != 7 || one.Exception.Project != "acme/pay" {
+			t.Errorf("%+v", one)
+		}
+		approve := func(statements ...string) *api.ExceptionChangeResponse {
+			t.Helper()
+			got, err := s.api().ApproveException(t.Context(), s.deployment.Slug, id, api.ApproveExceptionRequest{Statements: statements})
+			if err != nil {
+				t.Fatal(err)
 			}
 			return got
 		}
-		if got := decide("accept", one.Statements[0].ID); got.Changed != *one.Statements[0].Changes || !got.Waits || got.ID == "" {
-			t.Errorf("one accepted: %+v", got)
+		if got := approve(one.Statements[0].ID); got.Changed != *one.Statements[0].Changes || !got.Waits || got.Exception.State != "active" {
+			t.Errorf("one approved: %+v", got)
 		}
-		if got := decide("refuse", one.Statements[3].ID); got.Refused != 1 || !got.Waits {
-			t.Errorf("one refused: %+v", got)
+		got, err := s.api().RefuseException(t.Context(), s.deployment.Slug, id, api.RefuseExceptionRequest{Statements: []string{one.Statements[3].ID}})
+		if err != nil || got.Refused != 1 || !got.Waits {
+			t.Errorf("one refused: %+v, %v", got, err)
 		}
-		one, err = s.api().GetVEXDocument(t.Context(), s.deployment.Slug, id, api.VEXStatementsQuery{})
-		if err != nil || len(one.Statements) != 3 || !one.Statements[0].Counts || *one.Document.Changes != 2 {
-			t.Errorf("then %+v, %v", one, err)
+		one = read()
+		if len(one.Statements) != 3 || !one.Statements[0].Counts || *one.Exception.Document.Changes != 2 {
+			t.Errorf("then %+v", one)
 		}
-		s.sameOnThePage(t, one)
-		walked := all(t, s.api().VEXStatements(t.Context(), s.deployment.Slug, id, api.VEXStatementsQuery{Limit: 2}))
+		walked := all(t, s.api().VEXStatements(t.Context(), s.deployment.Slug, id, api.ExceptionQuery{Limit: 2}))
 		if len(walked) != 3 || walked[2].ID != one.Statements[2].ID {
 			t.Errorf("in pages %+v", walked)
 		}
-		refused(t, s.send(t, request{method: "POST", path: "vex/" + id + "/accept", body: object{"statements": []string{"x"}}}), 400, api.CodeInvalidArgument)
-		if got := decide("accept"); got.Changed != *one.Document.Changes || got.Waits {
-			t.Errorf("the rest accepted: %+v", got)
+		at := fmt.Sprint("exceptions/", id, "/approve")
+		refused(t, s.send(t, request{method: "POST", path: at, body: object{"statements": []string{"x"}}}), 400, api.CodeInvalidArgument)
+		if got := approve(); got.Changed != *one.Exception.Document.Changes || got.Waits {
+			t.Errorf("the rest approved: %+v", got)
 		}
-		refused(t, s.send(t, request{method: "POST", path: "vex/" + id + "/accept", body: object{}}), 404, api.CodeNotFound)
+		refused(t, s.send(t, request{method: "POST", path: at, body: object{}}), 404, api.CodeNotFound)
 		s.endsAgain(t)
 	})
 }
@@ -116,15 +123,18 @@ func TestProposalsByAPIAndPage(t *testing.T) {
 // endsAgain deletes what counts.
 func (s *site) endsAgain(t *testing.T) {
 	t.Helper()
-	held := all(t, s.api().VEXDocuments(t.Context(), s.deployment.Slug, api.VEXDocumentsQuery{Status: "held"}))
-	if len(held) != 1 || held[0].Changes != nil || held[0].Decides != 3 || held[0].Statements != 3 {
+	documents := func() []api.Exception {
+		return all(t, s.api().Exceptions(t.Context(), s.deployment.Slug, api.ExceptionsQuery{Kind: "document"}))
+	}
+	held := documents()
+	if len(held) != 1 || held[0].State != "active" || held[0].Document.Changes != nil || held[0].Ignores != 3 || held[0].Document.Statements != 3 {
 		t.Fatalf("held is %+v", held)
 	}
-	refused(t, s.send(t, request{method: "POST", path: "vex/" + held[0].ID + "/refuse", body: object{}}), 400, api.CodeInvalidArgument)
-	if gone, err := s.api().DeleteVEXDocument(t.Context(), s.deployment.Slug, held[0].ID); err != nil || gone.Changed != 3 {
+	refused(t, s.send(t, request{method: "POST", path: fmt.Sprint("exceptions/", held[0].ID, "/refuse"), body: object{}}), 409, api.CodeConflict)
+	if gone, err := s.api().DeleteException(t.Context(), s.deployment.Slug, held[0].ID, api.DeleteExceptionQuery{}); err != nil || gone.Changed != 3 {
 		t.Errorf("deleted: %+v, %v", gone, err)
 	}
-	if left := all(t, s.api().VEXDocuments(t.Context(), s.deployment.Slug, api.VEXDocumentsQuery{})); len(left) != 0 {
+	if left := documents(); len(left) != 1 || left[0].State != "ended" {
 		t.Errorf("left: %+v", left)
 	}
 	for action, want := range map[string]int{"vex.create": 2, "vex.refuse": 1, "vex.update": 2, "vex.delete": 2} {
@@ -136,10 +146,10 @@ func (s *site) endsAgain(t *testing.T) {
 
 // sameOnThePage holds that the page of a proposal says of each statement what the
 // API does, in the same order.
-func (s *site) sameOnThePage(t *testing.T, one *api.VEXDocumentResponse) {
+func (s *site) sameOnThePage(t *testing.T, one *api.ExceptionResponse) {
 	t.Helper()
-	text := s.page(t, "/vex/"+one.Document.ID)
-	if want := fmt.Sprintf("<b data-changes>%d</b>", *one.Document.Changes); !strings.Contains(text, want) {
+	text := s.page(t, fmt.Sprint("/exceptions/", one.Exception.ID))
+	if want := fmt.Sprintf("<b data-changes>%d</b>", *one.Exception.Document.Changes); !strings.Contains(text, want) {
 		t.Errorf("the page does not say %s", want)
 	}
 	rows := shownStatements.FindAllStringSubmatch(text, -1)

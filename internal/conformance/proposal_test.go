@@ -83,12 +83,12 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 		expect("and what uploads alone say then", "0 0", "2 2")
 
 		err := s.store.Update(t.Context(), s.deployment.ID, redoubt.Actor{Kind: "user", ID: "1"}, func(ctx context.Context, tx *store.Tx) error {
-			list, _, err := tx.VEXDocuments(ctx, store.VEXQuery{Limit: 10})
+			list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: redoubt.ExceptionRequested, Limit: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, h := range list {
-				if !h.Proposed || h.Name != "urn:acme" {
+				if h.Document == nil || h.Target != "urn:acme" {
 					continue
 				}
 				if got, err := exceptions.AcceptVEX(ctx, tx, h.ID); err != nil || got.Outcome != redoubt.VEXHeld {

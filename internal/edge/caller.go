@@ -75,12 +75,15 @@ func NewCallers(tokens *auth.Authenticator, rate float64, burst int, clock func(
 	return &Callers{tokens, auth.NewLimiter(rate, burst, clock), auth.NewLimiter(failedPerSecond, failedAtOnce, clock)}
 }
 
-// Find finds the caller by a token, counts the request against the token's rate
+// Find returns the caller of WithCaller, if any. Else it finds the caller by a token, counts the request against the token's rate
 // and tells in the answer's header how much of that is left. It answers
 // auth.ErrUnauthenticated, a *BusyError, or an error of the store. A valid token
 // is found however many others came from its address: only those that fail are
 // counted there, and a request without any tried nothing.
 func (c *Callers) Find(h http.Header, r *http.Request, token string) (auth.Caller, error) {
+	if caller, ok := r.Context().Value(callerKey{}).(auth.Caller); ok {
+		return caller, nil
+	}
 	caller, err := c.tokens.Authenticate(r.Context(), token)
 	if err == nil && caller.Audience != "" && !oauth.Opens(caller.Audience, OriginOf(r).Base, addressed(r)) {
 		caller, err = auth.Caller{}, auth.ErrUnauthenticated

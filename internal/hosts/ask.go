@@ -207,16 +207,6 @@ func (k *Keeper) kept(ctx context.Context, deploymentID int64, by redoubt.Actor,
 	return c, err
 }
 
-// Add makes a connection, once the host has said who it is there and what it sees. What
-// will not do is a redoubt.InvalidError.
-func (k *Keeper) Add(ctx context.Context, deploymentID int64, by redoubt.Actor, c redoubt.Connection, credential redoubt.HostCredential) (redoubt.Connection, error) {
-	keep, err := k.AskToAdd(ctx, c, credential)
-	if err != nil {
-		return c, err
-	}
-	return k.kept(ctx, deploymentID, by, keep)
-}
-
 // Check asks a host again who the connection is and what it sees, and keeps the answer:
 // what went wrong is kept as the connection's problem, and returned.
 func (k *Keeper) Check(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64) (redoubt.Connection, error) {
@@ -226,15 +216,4 @@ func (k *Keeper) Check(ctx context.Context, deploymentID int64, by redoubt.Actor
 	}
 	c, err := k.kept(ctx, deploymentID, by, keep)
 	return c, errors.Join(asked, err)
-}
-
-// Remove forgets a connection. The host is asked to forget our webhooks first; where it
-// cannot be, they are refused from then on.
-func (k *Keeper) Remove(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64) error {
-	keep, err := k.AskToRemove(ctx, deploymentID, id)
-	if err != nil {
-		return err
-	}
-	_, err = k.kept(ctx, deploymentID, by, keep)
-	return err
 }

@@ -79,16 +79,6 @@ func (k *Keeper) keep(ctx context.Context, tx *store.Tx, c redoubt.Connection, l
 	return err
 }
 
-// Take makes projects of repositories that a connection sees, by globs of their names.
-// None that fits is redoubt.ErrNotFound.
-func (k *Keeper) Take(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64, globs []string) (taken []redoubt.Project, err error) {
-	err = k.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
-		taken, err = tx.FollowRepositories(ctx, id, globs)
-		return err
-	})
-	return taken, err
-}
-
 // connection reads one.
 func (k *Keeper) connection(ctx context.Context, deploymentID, id int64) (c redoubt.Connection, err error) {
 	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {

@@ -3,7 +3,6 @@ package hosts
 import (
 	"context"
 	"errors"
-	"maps"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -39,20 +38,4 @@ func (k *Keeper) link(ctx context.Context, open func() (scm.Host, error), before
 		all[login] = redoubt.HostPerson{User: all[login].User, ID: of.ID}
 	}
 	return all, nil
-}
-
-// ChangeReplies changes whose replies decide at a connection, and who is linked there. The
-// host is asked who those are that are linked anew.
-func (k *Keeper) ChangeReplies(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64, change func(*redoubt.ReplyPolicy, redoubt.HostPeople)) (redoubt.Connection, error) {
-	c, err := k.connection(ctx, deploymentID, id)
-	if err != nil {
-		return c, err
-	}
-	people := maps.Clone(c.People)
-	change(&c.Replies, people)
-	keep, err := k.AskToChange(ctx, deploymentID, id, redoubt.ConnectionChange{Replies: &c.Replies, People: &people})
-	if err != nil {
-		return c, err
-	}
-	return k.kept(ctx, deploymentID, by, keep)
 }

@@ -3,8 +3,6 @@ package mcp
 import (
 	"bufio"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
@@ -153,78 +151,21 @@ func (h *HTTP) serverOf(r *http.Request) *sdk.Server {
 func (a asked) client(handler http.Handler) *api.Client {
 	return &api.Client{
 		BaseURL: edge.OriginOf(a.request).Base, Token: edge.Bearer(a.request), Retries: -1, UserAgent: a.request.UserAgent(),
-		HTTP: &http.Client{Transport: inside{handler, a.request}},
+		HTTP: &http.Client{Transport: edge.InProcess{Handler: handler, Prepare: a.as}},
 	}
-}
-
-// inside sends requests to a handler of the same process, as if they came from
-// where the one of the assistant did.
-type inside struct {
-	handler http.Handler
-	from    *http.Request
 }
 
 // passedOn are the headers that tell where a request came from.
 var passedOn = []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
 
-// RoundTrip implements http.RoundTripper.
-func (t inside) RoundTrip(r *http.Request) (*http.Response, error) {
-	in := r.Clone(edge.WithAddressed(r.Context(), Path))
-	in.Host, in.RemoteAddr, in.TLS, in.RequestURI = t.from.Host, t.from.RemoteAddr, t.from.TLS, r.URL.RequestURI()
-	if in.Body == nil {
-		in.Body = http.NoBody
-	}
+// as returns a request of the same process as if it came from where the assistant's did.
+func (a asked) as(r *http.Request) *http.Request {
+	r = r.WithContext(edge.WithAddressed(r.Context(), Path))
+	r.Host, r.RemoteAddr, r.TLS = a.request.Host, a.request.RemoteAddr, a.request.TLS
 	for _, name := range passedOn {
-		if v := t.from.Header.Values(name); len(v) > 0 {
-			in.Header[name] = v
+		if v := a.request.Header.Values(name); len(v) > 0 {
+			r.Header[name] = v
 		}
 	}
-	reader, writer := io.Pipe()
-	w := &response{header: http.Header{}, body: writer, begun: make(chan struct{})}
-	go func() {
-		defer func() {
-			err := io.EOF
-			if v := recover(); v != nil {
-				err = fmt.Errorf("the answer broke off: %v", v)
-			}
-			w.WriteHeader(http.StatusOK)
-			writer.CloseWithError(err)
-		}()
-		t.handler.ServeHTTP(w, in)
-	}()
-	select {
-	case <-w.begun:
-	case <-r.Context().Done():
-		return nil, errors.Join(context.Cause(r.Context()), reader.Close())
-	}
-	return &http.Response{
-		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: w.sent, Body: reader, ContentLength: -1, Request: r,
-	}, nil
-}
-
-// response hands an answer on as it is written.
-type response struct {
-	header, sent http.Header
-	body         *io.PipeWriter
-	status       int
-	begun        chan struct{}
-}
-
-// Header implements http.ResponseWriter.
-func (w *response) Header() http.Header { return w.header }
-
-// WriteHeader implements http.ResponseWriter. Answers that only inform are left out.
-func (w *response) WriteHeader(status int) {
-	if w.status != 0 || status < http.StatusOK {
-		return
-	}
-	w.status, w.sent = status, w.header.Clone()
-	close(w.begun)
-}
-
-// Write implements http.ResponseWriter.
-func (w *response) Write(b []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.body.Write(b)
+	return r
 }

@@ -1,11 +1,7 @@
 package server
 
 import (
-	"errors"
-	"strings"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
@@ -74,25 +70,6 @@ func modes(q *api.FindingsSelection, prefix string, bad *faults) []redoubt.Polic
 		bad.add(prefix+"policy_mode", nil, "has no mode in common with policies, so nothing can match both")
 	}
 	return both
-}
-
-// FindingFilters are the filters that a selection means, one for each issue type that
-// it names, or for all. A filter that one of them does not have is an
-// *redoubt.InvalidError: its findings would be left out in silence. What is no word of
-// an enumeration is left out: whoever calls has refused it.
-func FindingFilters(q api.FindingsSelection, now time.Time) ([]redoubt.FindingFilter, error) {
-	var bad faults
-	filters := selectionFilters(&q, now, &bad)
-	var out redoubt.InvalidError
-	for _, fault := range bad {
-		if d, ok := errors.AsType[*huma.ErrorDetail](fault); ok {
-			out.Fields = append(out.Fields, redoubt.FieldError{Location: strings.TrimPrefix(d.Location, "query."), Message: d.Message})
-		}
-	}
-	if len(out.Fields) > 0 {
-		return nil, &out
-	}
-	return filters, nil
 }
 
 // selectionFilters are the filters of a query that names several issue types.

@@ -30,7 +30,7 @@ func (h *harness) member(name string, role redoubt.Role) (u redoubt.User, token 
 func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
 	h := newHarness(t)
 	managing := map[string]bool{
-		"createProject": true, "updateProject": true, "deleteProject": true, "toggleManagedScan": true, "deleteRef": true, "addProjectTags": true, "removeProjectTags": true, "updatePolicy": true,
+		"createProject": true, "renameProject": true, "mergeProject": true, "getTicketSettings": true, "setTicketSettings": true, "updateProject": true, "deleteProject": true, "toggleManagedScan": true, "deleteRef": true, "addProjectTags": true, "removeProjectTags": true, "updatePolicy": true,
 		"createPolicy": true, "deletePolicy": true, "setPolicySettings": true, "previewPolicy": true, "addPolicyRules": true, "removePolicyRule": true,
 		"setDueDays": true, "createPolicyCondition": true, "deletePolicyCondition": true,
 		"listConnections": true, "createConnection": true, "getConnection": true, "updateConnection": true, "deleteConnection": true, "testConnection": true, "makeWebhooks": true,

@@ -82,6 +82,8 @@ func Routes() []Route {
 		{edge.Row(get, bySlug+"/projects/{projectName}", WebAPI, viewer, reads, byName), "getProject", "projects", tagged(view((*call).getProject))},
 		{edge.Row(patch, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName), "updateProject", "projects", tagged(update((*call).updateProject))},
 		{edge.Row(del, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName), "deleteProject", "projects", update((*call).deleteProject)},
+		{edge.Row(post, bySlug+"/project-renames", WebAPI, admin, writes, byName), "renameProject", "projects", beyond(tagged(update((*call).renameProject)))},
+		{edge.Row(post, bySlug+"/project-merges", WebAPI, admin, writes, byName), "mergeProject", "projects", beyond(update((*call).mergeProject))},
 		{edge.Row(patch, bySlug+"/projects/{projectName}/managed-scan", WebAPI, admin, writes, byName), "toggleManagedScan", "projects", tagged(update((*call).toggleManagedScan))},
 		{edge.Row(put, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName), "addProjectTags", "projects", tagged(update((*call).addProjectTags))},
 		{edge.Row(del, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName), "removeProjectTags", "projects", tagged(update((*call).removeProjectTags))},
@@ -169,6 +171,8 @@ func decisionRoutes() []Route {
 		{edge.Row(del, byID+"/ticketing/v2/tickets/{ticketId}", WebAPI, triager, writes, byProject), "deleteTicket", "findings", update((*call).deleteTicket)},
 		{edge.Row(get, bySlug+"/tickets", WebAPI, viewer, reads, filtered), "listTickets", "findings", beyond(view((*call).listTickets))},
 		{edge.Row(get, bySlug+"/tickets/{ticketId}", WebAPI, viewer, reads, byProject), "getTicket", "findings", beyond(view((*call).getTicket))},
+		{edge.Row(get, bySlug+"/ticket-settings", WebAPI, admin, reads, refused), "getTicketSettings", "findings", beyond(view((*call).getTicketSettings))},
+		{edge.Row(put, bySlug+"/ticket-settings", WebAPI, admin, writes, refused), "setTicketSettings", "findings", beyond(update((*call).setTicketSettings))},
 	}
 }
 

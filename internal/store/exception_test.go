@@ -54,7 +54,7 @@ func TestExceptionsAreKeptAndLeaveTheirTrail(t *testing.T) {
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Exceptions(ctx)
 			same(t, "the list", list, []redoubt.Exception{want})
-			counts, err2 := tx.CountByException(ctx, made.ID)
+			counts, err2 := tx.CountByException(ctx, made)
 			same(t, "what it ignores", counts, map[int64]int{made.ID: 1})
 			d.check(err2)
 			return err
@@ -257,9 +257,9 @@ func (d tenant) firstPages(trips func() int) (asked int, bytes uint64) {
 	runtime.ReadMemStats(&before)
 	for _, globs := range []redoubt.ProjectGlobs{nil, {"acme/*"}} {
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			list, more, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Globs: globs, Limit: 10})
+			list, more, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: redoubt.ExceptionOfTarget, Globs: globs, Limit: 10})
 			d.check(err)
-			documents, moreDocuments, err := tx.VEXDocuments(ctx, store.VEXQuery{Globs: globs, Limit: 10})
+			documents, moreDocuments, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: redoubt.ExceptionOfDocument, Globs: globs, Limit: 10})
 			d.check(err)
 			if len(list) != 10 || len(documents) != 10 || globs == nil && (!more || !moreDocuments) {
 				return fmt.Errorf("%d exceptions, more: %t; %d documents, more: %t", len(list), more, len(documents), moreDocuments)
@@ -294,7 +294,7 @@ func TestPagesHoldEachRowOnce(t *testing.T) {
 			d.view(func(ctx context.Context, tx *store.Tx) error {
 				listed, documents := map[int64]int{}, map[int64]int{}
 				for before, more := int64(0), true; more; {
-					list, m, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Globs: c.globs, Before: before, Limit: 2})
+					list, m, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: redoubt.ExceptionOfTarget, Globs: c.globs, Before: before, Limit: 2})
 					d.check(err)
 					for _, e := range list {
 						listed[e.ID]++
@@ -302,12 +302,12 @@ func TestPagesHoldEachRowOnce(t *testing.T) {
 					}
 					more = m
 				}
-				for after, more := int64(0), true; more; {
-					list, m, err := tx.VEXDocuments(ctx, store.VEXQuery{Globs: c.globs, After: after, Limit: 2})
+				for before, more := int64(0), true; more; {
+					list, m, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: redoubt.ExceptionOfDocument, Globs: c.globs, Before: before, Limit: 2})
 					d.check(err)
 					for _, h := range list {
 						documents[h.ID]++
-						after = h.ID
+						before = h.ID
 					}
 					more = m
 				}

@@ -23,11 +23,13 @@ func proposal(p redoubt.Project, name string, list ...redoubt.VEXStatement) redo
 	return redoubt.VEXDocument{Name: name, Format: "OpenVEX", ProjectID: p.ID, Proposed: true, Statements: list}
 }
 
-func (d tenant) proposals() []redoubt.VEXHolding {
+// proposals lists what is proposed, the oldest first.
+func (d tenant) proposals() []redoubt.Exception {
 	d.t.Helper()
-	var list []redoubt.VEXHolding
+	var list []redoubt.Exception
 	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		list, _, err = tx.VEXDocuments(ctx, store.VEXQuery{Proposed: new(true), Limit: 10_000})
+		list, _, err = tx.ExceptionPage(ctx, store.ExceptionQuery{State: redoubt.ExceptionRequested, Kind: redoubt.ExceptionOfDocument, Limit: 10_000})
+		slices.Reverse(list)
 		return err
 	})
 	return list
@@ -56,7 +58,7 @@ func (d tenant) accept(id int64, statements ...string) (r redoubt.VEXReceipt) {
 func (d tenant) refuse(id int64, statements ...string) (n int) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		n, err = exceptions.RefuseVEX(ctx, tx, id, statements...)
+		n, err = exceptions.RefuseVEX(ctx, tx, id, "", statements...)
 		return err
 	})
 	return n
@@ -85,7 +87,7 @@ func TestProposalsOfAProjectAreBounded(t *testing.T) {
 		r := d.putVEX(proposal(p, "urn:late", says("9", redoubt.VEXFixed)))
 		same(t, "one more", []any{r.Outcome, len(r.Dropped)}, []any{redoubt.VEXProposed, 1})
 		list := d.proposals()
-		same(t, "then", []any{len(list), list[0].ID, list[1].Name, list[len(list)-1].Name},
+		same(t, "then", []any{len(list), list[0].ID, list[1].Target, list[len(list)-1].Target},
 			[]any{redoubt.MaxVEXProposals + 1, theirs.Document.ID, "urn:1", "urn:late"})
 
 		many := make([]redoubt.VEXStatement, redoubt.MaxVEXProposedStatements)
@@ -116,7 +118,7 @@ func TestLaterProposalsTakeThePlace(t *testing.T) {
 		later.Version = 2
 		is := d.putVEX(later)
 		same(t, "outcome", is.Outcome, redoubt.VEXProposed)
-		if list := d.proposals(); len(list) != 1 || list[0].ID == was.Document.ID || list[0].ID != is.Document.ID || list[0].Version != 2 {
+		if list := d.proposals(); len(list) != 1 || list[0].ID == was.Document.ID || list[0].ID != is.Document.ID || list[0].Document.Version != 2 {
 			t.Errorf("after %d: %+v", was.Document.ID, list)
 		}
 		d.silently("the same again", func(ctx context.Context, tx *store.Tx) error {
@@ -125,7 +127,7 @@ func TestLaterProposalsTakeThePlace(t *testing.T) {
 		})
 		later.Version = 3
 		d.putVEX(later)
-		same(t, "the same of a newer version", []any{d.proposals()[0].ID, d.proposals()[0].Version}, []any{is.Document.ID, int64(3)})
+		same(t, "the same of a newer version", []any{d.proposals()[0].ID, d.proposals()[0].Document.Version}, []any{is.Document.ID, int64(3)})
 		d.accept(is.Document.ID)
 		later.Version = 1
 		same(t, "older than what counts", d.putVEX(later).Outcome, redoubt.VEXOlder)
@@ -155,11 +157,11 @@ func TestProposalsAreDecidedOneByOne(t *testing.T) {
 		review = d.review(id)
 		same(t, "what is left", []any{review.Changes, review.Counts[one.ID()], review.Counts[two.ID()]}, []any{2, true, false})
 		same(t, "refused", d.refuse(id, two.ID()), 1)
-		same(t, "left of it", d.proposals()[0].Count, 2)
+		same(t, "left of it", d.proposals()[0].Statements, 2)
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			_, err := exceptions.AcceptVEX(ctx, tx, id, two.ID())
 			invalid(t, "what was refused", err, "statements")
-			_, err = exceptions.RefuseVEX(ctx, tx, id, one.ID())
+			_, err = exceptions.RefuseVEX(ctx, tx, id, "", one.ID())
 			invalid(t, "what counts", err, "statements")
 			return nil
 		})
@@ -249,7 +251,7 @@ func TestProposalsOfADeploymentAreBounded(t *testing.T) {
 	}
 	for _, h := range before {
 		if !left[h.ID] {
-			same(t, "the one that went", []any{h.ProjectID, h.Name}, []any{most.ID, fmt.Sprint("urn:", redoubt.MaxVEXProposals)})
+			same(t, "the one that went", []any{h.ProjectID, h.Target}, []any{most.ID, fmt.Sprint("urn:", redoubt.MaxVEXProposals)})
 		}
 	}
 }

@@ -76,9 +76,12 @@ func TestVEXDocumentsDecideAndAreSuperseded(t *testing.T) {
 		same(t, "says another thing, of every version", d.states(w), []string{"reviewing", "reviewing"})
 
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			list, _, err := tx.VEXDocuments(ctx, store.VEXQuery{Limit: 10})
+			list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: redoubt.ExceptionActive, Kind: redoubt.ExceptionOfDocument, Limit: 10})
 			same(t, "held", len(list), 1)
-			same(t, "it", []any{list[0].ID, list[0].Version, list[0].Count, list[0].Decides}, []any{held.Document.ID, int64(3), 1, 2})
+			same(t, "it", []any{list[0].ID, list[0].Document.Version, list[0].Statements}, []any{held.Document.ID, int64(3), 1})
+			decides, err3 := tx.CountByException(ctx, list...)
+			d.check(err3)
+			same(t, "what it decides", decides, map[int64]int{held.Document.ID: 2})
 			trail, err2 := tx.TriageTrail(ctx, w[0].LineageID)
 			d.check(err2)
 			same(t, "the trail names the document", []any{trail[0].By, trail[0].Note},
@@ -98,8 +101,8 @@ func TestVEXDocumentsAreRemovedAndLeaveTheirTrail(t *testing.T) {
 		w := d.vulnerable(d.project("acme/payments"), 1)
 		held := d.putVEX(vexOf("urn:a", redoubt.VEXFixed, ""))
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, changed, err := exceptions.RemoveVEX(ctx, tx, held.Document.ID)
-			same(t, "reopened", changed, 1)
+			_, changed, err := exceptions.Remove(ctx, tx, held.Document.ID)
+			same(t, "reopened", len(changed), 1)
 			return err
 		})
 		got := d.triageOf(w[0].LineageID)
@@ -134,7 +137,7 @@ func TestVEXDocumentsStayWithTheirProjectAndRef(t *testing.T) {
 
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			list, _, err := tx.VEXDocuments(ctx, store.VEXQuery{Limit: 10})
+			list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: redoubt.ExceptionActive, Kind: redoubt.ExceptionOfDocument, Limit: 10})
 			same(t, "held without the project", len(list), 1)
 			return err
 		})

@@ -210,7 +210,7 @@ func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c 
 		return c, redoubt.Invalid("connection", "There is no connection called %.100q.", r.Connection)
 	case !known:
 		return c, redoubt.Invalid("connection",
-			"No tracker is set: the project is no repository of a connection. Set one with redoubt connection tickets, or link a ticket that is there.")
+			"No tracker is set: the project is no repository of a connection. Set one with redoubt connections tickets, or link a ticket that is there.")
 	case !p.connections[i].Kind.HasIssues():
 		return c, redoubt.Invalid("connection", "The connection %s is a plain remote of git, which keeps no issues.", p.connections[i].Name)
 	}
@@ -220,7 +220,7 @@ func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c 
 // jira holds a ticket to a project of Jira that the caller may name.
 func (r Request) jira(ctx context.Context, p *places, c redoubt.Connection, project string) error {
 	if !redoubt.IsJiraProject(project) {
-		return redoubt.Invalid("project", "Name the project of Jira, as SEC, or set one with redoubt connection tickets.")
+		return redoubt.Invalid("project", "Name the project of Jira, as SEC, or set one with redoubt connections tickets.")
 	}
 	if r.Project == "" {
 		return nil

@@ -220,7 +220,7 @@ func TellsEverybody(c redoubt.Connection, r redoubt.Repository, setting redoubt.
 
 // PublicReason says why a public repository gets no ticket, for people.
 func PublicReason(project string) string {
-	return fmt.Sprintf("Everybody can read the issues of %.200s, as it is public. Whoever runs the server may allow it with redoubt connection tickets --public.", project)
+	return fmt.Sprintf("Everybody can read the issues of %.200s, as it is public. Whoever runs the server may allow it with redoubt connections tickets --public.", project)
 }
 
 // Created notes that a ticket is in its tracker, and has its findings show it.

@@ -34,7 +34,7 @@ func TestExceptionsOnThePages(t *testing.T) {
 	s := demoSite(t)
 	const none = "[data-say=no-exceptions]"
 	shows(t, s.page("/exceptions"), none)
-	says(t, s.page("/exceptions"), "redoubt exception add")
+	says(t, s.page("/exceptions"), "redoubt exceptions create")
 	rule := commonRule(s)
 	filled := s.page("/exceptions?target=" + url.QueryEscape(rule) + "&projects=acme%2Fx")
 	says(t, filled, `value="`+rule+`"`, ">acme/x</textarea>")
@@ -204,7 +204,7 @@ func TestExceptionPagesAreAccessible(t *testing.T) {
 	s.post(chain+"/conditions", url.Values{"mode": {"block"}, "severity": {"high"}})
 	b := s.browse(1440, 900)
 	proposal := s.propose("urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79", "CVE-2026-1", "CVE-2026-2")
-	for _, page := range []string{proposal + "?accepted=1", "/vex?refused=1", "/exceptions?made=1", "/exceptions/" + first(s, "/exceptions", "/exceptions/"), chain + "?condition=added", "/policies"} {
+	for _, page := range []string{proposal + "?done=approved", "/exceptions?show=requested", "/exceptions?made=1", "/exceptions/" + first(s, "/exceptions", "/exceptions/"), chain + "?condition=added", "/policies"} {
 		b.open(page)
 		b.run(axe)
 		b.run(`document.querySelectorAll("details").forEach(d => d.open = true)`)

@@ -51,7 +51,7 @@ func TestTicketsAreOfferedWhereTheyCanBeCreated(t *testing.T) {
 	}
 	check(redoubt.RoleTriager, false, false)
 	check(redoubt.RoleAdmin, false, true)
-	if page := s.page("/settings/connections"); !strings.Contains(page, `id="tickets"`) || !strings.Contains(page, "redoubt connection tickets") {
+	if page := s.page("/settings/connections"); !strings.Contains(page, `id="tickets"`) || !strings.Contains(page, "redoubt connections tickets") {
 		t.Error("the connections page does not describe how to set up tickets")
 	}
 	s.connectTracker()

@@ -119,7 +119,7 @@ func TestTicketsOfASelection(t *testing.T) {
 		return out
 	}
 	a := s.post("/tickets", form("create"))
-	says(t, document(t, a.text).Find("[data-reason]").Text(), "redoubt connection tickets") // which sets a tracker
+	says(t, document(t, a.text).Find("[data-reason]").Text(), "redoubt connections tickets") // which sets a tracker
 	hides(t, a.text, "[data-state]")
 	s.connectTracker()
 	a = s.post("/tickets", form("create", "each", "1"))

@@ -32,7 +32,7 @@ func (s *site) propose(name string, vulnerabilities ...string) (page string) {
 			})
 		}
 		receipt, err := exceptions.PutVEX(ctx, tx, d)
-		page = "/vex/" + decimal(receipt.Document.ID)
+		page = "/exceptions/" + decimal(receipt.Document.ID)
 		return err
 	})
 	if err != nil {
@@ -68,28 +68,28 @@ func changes(t *testing.T, page, want string) {
 // by statement and as a whole, without a script.
 func TestProposalsOnThePages(t *testing.T) {
 	s := newSite(t)
-	shows(t, s.page("/vex"), "[data-say=nothing-proposed]")
-	says(t, textAt(t, s.page("/vex?status=held"), "[data-say=none-active]"), "redoubt vex add")
+	shows(t, s.page("/exceptions?show=requested"), "[data-say=no-requests]")
 	s.supplyChain("CVE-2026-1", "CVE-2026-2", "CVE-2026-3")
 	page := s.propose("urn:a", "CVE-2026-1", "CVE-2026-2", "CVE-2026-9")
-	list := s.page("/vex")
-	says(t, list, "urn:a", "&lt;b&gt;Acme&lt;/b&gt;", `<td class="num">3</td><td class="num">2<span`, "acme/shop")
+	list := s.page("/exceptions?show=requested")
+	says(t, list, "urn:a", "&lt;b&gt;Acme&lt;/b&gt;", "3 statements", "acme/shop")
+	shows(t, list, "[data-changes='2']")
 	one := s.page(page)
 	checkInline(t, one)
 	changes(t, one, "2")
 	says(t, one, "&lt;i&gt;looked&lt;/i&gt; at CVE-2026-1", "not affected component not present")
 	shows(t, one, "td[data-state=ignored][data-reason=false_positive]")
-	says(t, textAt(t, one, "button.primary[name=decision][value=accept]"), "3")
+	says(t, textAt(t, one, "button.primary[name=do][value=approve]"), "3")
 
 	statement := func(v string) string {
-		form := document(t, s.page(page)).Find(`tr:has(td:first-child:contains("` + v + `")) form:has(button[name=decision][value=accept]) input[name=statement]`)
+		form := document(t, s.page(page)).Find(`tr:has(td:first-child:contains("` + v + `")) form:has(button[name=do][value=approve]) input[name=statement]`)
 		if form.Length() != 1 || len(form.AttrOr("value", "")) != 64 {
 			t.Fatalf("%s cannot be decided about", v)
 		}
 		return form.AttrOr("value", "")
 	}
 	decide := func(what, v string) string {
-		form := url.Values{"decision": {what}}
+		form := url.Values{"do": {what}}
 		if v != "" {
 			form.Set("statement", statement(v))
 		}
@@ -99,38 +99,36 @@ func TestProposalsOnThePages(t *testing.T) {
 		}
 		return strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")
 	}
-	accepted := s.page(decide("accept", "CVE-2026-1"))
-	says(t, textAt(t, accepted, "[data-say=accepted]"), "1")
-	shows(t, accepted, "tr [data-say=active]")
+	accepted := s.page(decide("approve", "CVE-2026-1"))
+	shows(t, accepted, "[data-say=approved]", "tr [data-say=active]")
 	changes(t, accepted, "1")
 	shows(t, s.page(decide("refuse", "CVE-2026-9")), "[data-say=refused]")
-	if after := decide("accept", "CVE-2026-2"); after != "/vex?accepted=1" {
-		t.Errorf("when all is decided it leads to %s", after)
+	active := decide("approve", "CVE-2026-2")
+	if active == page || !strings.HasSuffix(active, "?done=approved") {
+		t.Errorf("when all is decided it leads to %s", active)
 	}
-	shows(t, s.page("/vex?accepted=1"), "[data-say=nothing-proposed]")
-	says(t, textAt(t, s.page("/vex?accepted=1"), "[data-say=accepted]"), "1")
-	held := s.page("/vex?status=held")
-	says(t, held, "urn:a", `<td class="num">2</td><td class="num">2<span`)
+	active = strings.TrimSuffix(active, "?done=approved")
+	shows(t, s.page("/exceptions?show=requested"), "[data-say=no-requests]")
+	says(t, s.page("/exceptions"), "urn:a", "2 statements")
 
 	page = s.propose("urn:b", "CVE-2026-3")
-	if a := s.post(page, url.Values{"decision": {"accept"}, "statement": {strings.Repeat("0", 64)}}); a.StatusCode != http.StatusBadRequest {
+	if a := s.post(page, url.Values{"do": {"approve"}, "statement": {strings.Repeat("0", 64)}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a statement that it does not make: %s", a.Status)
 	}
-	if a := s.post(page, url.Values{"decision": {"shout"}}); a.StatusCode != http.StatusBadRequest {
+	if a := s.post(page, url.Values{"do": {"shout"}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("no decision: %s", a.Status)
 	}
-	if after := decide("refuse", ""); after != "/vex?refused=1" {
+	if after := decide("refuse", ""); after != page+"?done=refused" {
 		t.Errorf("refused as a whole it leads to %s", after)
 	}
-	if a := s.post(page, url.Values{"decision": {"accept"}}); a.StatusCode != http.StatusNotFound {
-		t.Errorf("accepted afterwards: %s", a.Status)
+	if a := s.post(page, url.Values{"do": {"approve"}}); a.StatusCode != http.StatusConflict {
+		t.Errorf("approved afterwards: %s", a.Status)
 	}
-	active := "/vex/" + first(s, "/vex?status=held", "/vex/")
 	if n := textAt(t, s.page(active), "[data-decides]"); n != "2" {
 		t.Errorf("it is said to decide about %s findings", n)
 	}
 	shows(t, s.page(active), "form[action$='/remove']")
-	if a := s.post(active+"/remove", nil); a.Header.Get("Location") != "/orgs/acme/vex?status=held&removed=2" {
+	if a := s.post(active+"/remove", nil); a.Header.Get("Location") != "/orgs/acme/exceptions?removed=1" {
 		t.Errorf("removed: %s %s", a.Status, a.Header.Get("Location"))
 	}
 	if got := strings.Join(s.audited("vex.refuse"), ", "); got != "vex.refuse by user:ada, vex.refuse by user:ada" {
@@ -147,10 +145,10 @@ func TestViewersDecideAboutNoProposal(t *testing.T) {
 	text := s.page(page)
 	changes(t, text, "1")
 	shows(t, text, "[data-say=triager-decides]")
-	if strings.Contains(text, `name="decision"`) {
+	if strings.Contains(text, `name="do"`) {
 		t.Errorf("a viewer is offered to decide: %s", text)
 	}
-	if a := s.post(page, url.Values{"decision": {"accept"}}); a.StatusCode != http.StatusForbidden {
+	if a := s.post(page, url.Values{"do": {"approve"}}); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a viewer decides: %s", a.Status)
 	}
 }
@@ -159,7 +157,7 @@ func TestViewersDecideAboutNoProposal(t *testing.T) {
 func TestListsOfDecisionsHavePages(t *testing.T) {
 	s := newSite(t)
 	s.supplyChain("CVE-2026-1")
-	for i := range documentsPerPage + 1 {
+	for i := range exceptionsPerPage + 1 {
 		s.propose(fmt.Sprint("urn:", i), fmt.Sprint("CVE-2026-", i))
 	}
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -174,10 +172,10 @@ func TestListsOfDecisionsHavePages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ path, shown, has string }{
-		{"/vex", "1 25 26", `href="/orgs/acme/vex?page=2&amp;status=proposed"`},
-		{"/vex?page=2", "26 26 26", "urn:25"},
-		{"/exceptions", "1 50 51", `href="/orgs/acme/exceptions?page=2"`},
-		{"/exceptions?page=2", "51 51 51", "rule-50"},
+		{"/exceptions?show=requested", "1 50 51", `href="/orgs/acme/exceptions?show=requested&amp;page=2"`},
+		{"/exceptions?show=requested&page=2", "51 51 51", "urn:0"},
+		{"/exceptions", "1 50 51", `href="/orgs/acme/exceptions?show=active&amp;page=2"`},
+		{"/exceptions?page=2", "51 51 51", "rule-0"},
 	} {
 		page := s.page(c.path)
 		shows(t, page, ".pager [data-shown='"+c.shown+"']")

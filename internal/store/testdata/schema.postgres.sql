@@ -259,7 +259,17 @@ exception.created_by_json text NOT NULL DEFAULT '{}'::text
 exception.decided_at bigint
 exception.decided_by_json text NOT NULL DEFAULT '{}'::text
 exception.answer text NOT NULL DEFAULT ''::text
+exception.kind smallint NOT NULL DEFAULT 1
+exception.ref text NOT NULL DEFAULT ''::text
+exception.format text NOT NULL DEFAULT ''::text
+exception.author text NOT NULL DEFAULT ''::text
+exception.file text NOT NULL DEFAULT ''::text
+exception.version bigint NOT NULL DEFAULT 0
+exception.issued_at bigint
+exception.statements bigint NOT NULL DEFAULT 0
+exception.bytes bigint NOT NULL DEFAULT 0
 CREATE INDEX exception_state ON public.exception USING btree (deployment_id, state, id)
+CREATE UNIQUE INDEX exception_document ON public.exception USING btree (deployment_id, project_id, ref, projects_json, target, state) WHERE ((kind = 3) AND (state <= 2))
 CREATE UNIQUE INDEX exception_pkey ON public.exception USING btree (deployment_id, id)
 exception PRIMARY KEY (deployment_id, id)
 exception_finding.deployment_id bigint NOT NULL
@@ -278,6 +288,24 @@ exception_mark.advisories bigint NOT NULL
 exception_mark.marked_at bigint NOT NULL
 CREATE UNIQUE INDEX exemption_mark_pkey ON public.exception_mark USING btree (deployment_id)
 exception_mark PRIMARY KEY (deployment_id)
+exception_name.deployment_id bigint NOT NULL
+exception_name.name text NOT NULL
+exception_name.exception_id bigint NOT NULL
+exception_name.place bigint NOT NULL
+CREATE UNIQUE INDEX vex_name_pkey ON public.exception_name USING btree (deployment_id, name, exception_id, place)
+exception_name PRIMARY KEY (deployment_id, name, exception_id, place)
+exception_refusal.deployment_id bigint NOT NULL
+exception_refusal.project_id bigint NOT NULL
+exception_refusal.statement text NOT NULL
+exception_refusal.refused_at bigint NOT NULL
+CREATE UNIQUE INDEX vex_refusal_pkey ON public.exception_refusal USING btree (deployment_id, project_id, statement)
+exception_refusal PRIMARY KEY (deployment_id, project_id, statement)
+exception_statement.deployment_id bigint NOT NULL
+exception_statement.exception_id bigint NOT NULL
+exception_statement.place bigint NOT NULL
+exception_statement.statement_json text NOT NULL
+CREATE UNIQUE INDEX vex_statement_pkey ON public.exception_statement USING btree (deployment_id, exception_id, place)
+exception_statement PRIMARY KEY (deployment_id, exception_id, place)
 failed_attempt.deployment_id bigint NOT NULL
 failed_attempt.name text NOT NULL
 failed_attempt.at bigint NOT NULL
@@ -997,45 +1025,6 @@ user_used_challenge.hash bytea NOT NULL
 user_used_challenge.expires_at bigint NOT NULL
 CREATE UNIQUE INDEX user_used_challenge_pkey ON public.user_used_challenge USING btree (hash)
 user_used_challenge PRIMARY KEY (hash)
-vex_document.deployment_id bigint NOT NULL
-vex_document.id bigint NOT NULL
-vex_document.name text NOT NULL
-vex_document.project_id bigint NOT NULL
-vex_document.ref text NOT NULL
-vex_document.projects_json text NOT NULL
-vex_document.format text NOT NULL
-vex_document.author text NOT NULL
-vex_document.file text NOT NULL
-vex_document.version bigint NOT NULL
-vex_document.issued_at bigint
-vex_document.statements bigint NOT NULL
-vex_document.received_at bigint NOT NULL
-vex_document.received_by text NOT NULL
-vex_document.proposed smallint NOT NULL DEFAULT 0
-vex_document.bytes bigint NOT NULL DEFAULT 0
-CREATE INDEX vex_document_proposed ON public.vex_document USING btree (deployment_id, proposed, id)
-CREATE UNIQUE INDEX vex_document_name ON public.vex_document USING btree (deployment_id, project_id, ref, projects_json, name, proposed)
-CREATE UNIQUE INDEX vex_document_pkey ON public.vex_document USING btree (deployment_id, id)
-vex_document PRIMARY KEY (deployment_id, id)
-SEQUENCE vex_document_id_seq MAXVALUE 9007199254740991
-vex_name.deployment_id bigint NOT NULL
-vex_name.name text NOT NULL
-vex_name.document_id bigint NOT NULL
-vex_name.place bigint NOT NULL
-CREATE UNIQUE INDEX vex_name_pkey ON public.vex_name USING btree (deployment_id, name, document_id, place)
-vex_name PRIMARY KEY (deployment_id, name, document_id, place)
-vex_refusal.deployment_id bigint NOT NULL
-vex_refusal.project_id bigint NOT NULL
-vex_refusal.statement text NOT NULL
-vex_refusal.refused_at bigint NOT NULL
-CREATE UNIQUE INDEX vex_refusal_pkey ON public.vex_refusal USING btree (deployment_id, project_id, statement)
-vex_refusal PRIMARY KEY (deployment_id, project_id, statement)
-vex_statement.deployment_id bigint NOT NULL
-vex_statement.document_id bigint NOT NULL
-vex_statement.place bigint NOT NULL
-vex_statement.statement_json text NOT NULL
-CREATE UNIQUE INDEX vex_statement_pkey ON public.vex_statement USING btree (deployment_id, document_id, place)
-vex_statement PRIMARY KEY (deployment_id, document_id, place)
 webhook_delivery.deployment_id bigint NOT NULL
 webhook_delivery.id bigint NOT NULL
 webhook_delivery.connection_id bigint NOT NULL

@@ -254,9 +254,10 @@ CREATE TABLE exception (
     triage_reason SMALLINT NOT NULL,
     until_at      BIGINT,            -- NULL is for ever
     created_at    BIGINT   NOT NULL,
-    state SMALLINT NOT NULL DEFAULT 2, project_id BIGINT NOT NULL DEFAULT 0, wished_at BIGINT, creator_id BIGINT NOT NULL DEFAULT 0, created_by_json TEXT NOT NULL DEFAULT '{}', decided_at BIGINT, decided_by_json TEXT NOT NULL DEFAULT '{}', answer TEXT NOT NULL DEFAULT '',
+    state SMALLINT NOT NULL DEFAULT 2, project_id BIGINT NOT NULL DEFAULT 0, wished_at BIGINT, creator_id BIGINT NOT NULL DEFAULT 0, created_by_json TEXT NOT NULL DEFAULT '{}', decided_at BIGINT, decided_by_json TEXT NOT NULL DEFAULT '{}', answer TEXT NOT NULL DEFAULT '', kind SMALLINT NOT NULL DEFAULT 1, ref TEXT NOT NULL DEFAULT '', format TEXT NOT NULL DEFAULT '', author TEXT NOT NULL DEFAULT '', file TEXT NOT NULL DEFAULT '', version BIGINT NOT NULL DEFAULT 0, issued_at BIGINT, statements BIGINT NOT NULL DEFAULT 0, bytes BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, id)
 );
+CREATE UNIQUE INDEX exception_document ON exception (deployment_id, project_id, ref, projects_json, target, state) WHERE kind = 3 AND state <= 2;
 CREATE INDEX exception_state ON exception (deployment_id, state, id);
 CREATE TABLE exception_finding (
     deployment_id BIGINT NOT NULL REFERENCES deployment (id),
@@ -273,6 +274,27 @@ CREATE TABLE "exception_mark" (
     advisories    BIGINT NOT NULL, -- version of the advisories
     marked_at     BIGINT NOT NULL,
     PRIMARY KEY (deployment_id)
+);
+CREATE TABLE "exception_name" (
+    deployment_id BIGINT NOT NULL,
+    name          TEXT   NOT NULL,
+    exception_id   BIGINT NOT NULL,
+    place         BIGINT NOT NULL,
+    PRIMARY KEY (deployment_id, name, exception_id, place)
+);
+CREATE TABLE "exception_refusal" (
+    deployment_id BIGINT NOT NULL,
+    project_id    BIGINT NOT NULL,
+    statement     TEXT   NOT NULL, -- redoubt.VEXStatement.ID, or a hash over those of a document
+    refused_at    BIGINT NOT NULL,
+    PRIMARY KEY (deployment_id, project_id, statement)
+);
+CREATE TABLE "exception_statement" (
+    deployment_id  BIGINT NOT NULL,
+    exception_id    BIGINT NOT NULL,
+    place          BIGINT NOT NULL, -- in the document, from 0
+    statement_json TEXT   NOT NULL, -- redoubt.VEXStatement
+    PRIMARY KEY (deployment_id, exception_id, place)
 );
 CREATE TABLE failed_attempt (
     deployment_id BIGINT  NOT NULL, -- 0 where no token tells which
@@ -994,48 +1016,6 @@ CREATE TABLE user_totp (
 CREATE TABLE user_used_challenge (
     hash       BYTEA  PRIMARY KEY, -- SHA-256
     expires_at BIGINT NOT NULL
-);
-CREATE TABLE vex_document (
-    deployment_id BIGINT   NOT NULL,
-    id            BIGINT   NOT NULL,
-    name          TEXT     NOT NULL,           -- its own id: serial number, IRI, or the source that said it in an SBOM
-    project_id    BIGINT   NOT NULL,           -- 0 is all that projects_json allows
-    ref           TEXT     NOT NULL,           -- '' is every ref
-    projects_json TEXT     NOT NULL,           -- globs; none is every project
-    format        TEXT     NOT NULL,
-    author        TEXT     NOT NULL,
-    file          TEXT     NOT NULL,           -- that it was read from
-    version       BIGINT   NOT NULL,           -- 0 where it tells none
-    issued_at     BIGINT,                      -- NULL where it does not tell
-    statements    BIGINT   NOT NULL,           -- how many
-    received_at   BIGINT   NOT NULL,
-    received_by   TEXT     NOT NULL,
-    proposed      SMALLINT NOT NULL DEFAULT 0,
-    bytes         BIGINT   NOT NULL DEFAULT 0, -- of its statements; of those before this column, characters
-    PRIMARY KEY (deployment_id, id)
-);
-CREATE UNIQUE INDEX vex_document_name ON vex_document (deployment_id, project_id, ref, projects_json, name, proposed);
-CREATE INDEX vex_document_proposed ON vex_document (deployment_id, proposed, id);
-CREATE TABLE vex_name (
-    deployment_id BIGINT NOT NULL,
-    name          TEXT   NOT NULL,
-    document_id   BIGINT NOT NULL,
-    place         BIGINT NOT NULL,
-    PRIMARY KEY (deployment_id, name, document_id, place)
-);
-CREATE TABLE vex_refusal (
-    deployment_id BIGINT NOT NULL,
-    project_id    BIGINT NOT NULL,
-    statement     TEXT   NOT NULL, -- redoubt.VEXStatement.ID, or a hash over those of a document
-    refused_at    BIGINT NOT NULL,
-    PRIMARY KEY (deployment_id, project_id, statement)
-);
-CREATE TABLE vex_statement (
-    deployment_id  BIGINT NOT NULL,
-    document_id    BIGINT NOT NULL,
-    place          BIGINT NOT NULL, -- in the document, from 0
-    statement_json TEXT   NOT NULL, -- redoubt.VEXStatement
-    PRIMARY KEY (deployment_id, document_id, place)
 );
 CREATE TABLE webhook_delivery (
     deployment_id BIGINT NOT NULL REFERENCES deployment (id),

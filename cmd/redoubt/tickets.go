@@ -17,7 +17,7 @@ type ticketsCmd struct {
 }
 
 type ticketsListCmd struct {
-	desk
+	webAPI
 	cut
 }
 
@@ -58,7 +58,7 @@ func (p picked) ids() []api.Int {
 }
 
 type ticketsCreateCmd struct {
-	desk
+	webAPI
 	picked
 	Each       bool   `help:"A ticket for each finding; by default those of one rule in one project share one."`
 	Connection string `help:"Make them with this connection." placeholder:"NAME"`
@@ -99,7 +99,7 @@ func (c ticketsCreateCmd) Run(a *app) error {
 }
 
 type ticketsLinkCmd struct {
-	desk
+	webAPI
 	URL string `arg:"" name:"address" help:"Address of the ticket, as https://tracker.example.com/browse/SEC-12."`
 	picked
 }
@@ -118,7 +118,7 @@ func (c ticketsLinkCmd) Run(a *app) error {
 }
 
 type ticketsUnlinkCmd struct {
-	desk
+	webAPI
 	picked
 }
 

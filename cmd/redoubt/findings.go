@@ -12,8 +12,9 @@ import (
 )
 
 type findingsCmd struct {
-	List   findingsListCmd   `cmd:"" help:"List findings."`
+	List   findingsListCmd   `cmd:"" default:"withargs" help:"List findings."`
 	Show   findingsShowCmd   `cmd:"" help:"Show a finding."`
+	Export findingsExportCmd `cmd:"" help:"Export findings as CSV, JSON Lines, SARIF or XLSX."`
 	Triage findingsTriageCmd `cmd:"" help:"Decide about findings."`
 }
 
@@ -53,7 +54,7 @@ func shortBranch(ref string) string { return cmp.Or(strings.TrimPrefix(ref, "ref
 func lowerAfter(prefix, word string) string { return strings.ToLower(strings.TrimPrefix(word, prefix)) }
 
 type findingsShowCmd struct {
-	desk
+	webAPI
 	ID int64 `arg:"" help:"Id of the finding."`
 }
 
@@ -169,7 +170,7 @@ func decision(e api.FindingEvent) string {
 }
 
 type findingsTriageCmd struct {
-	desk
+	webAPI
 	IDs    []int64 `arg:"" name:"id" help:"Ids of the findings, all of one type."`
 	Type   string  `help:"sast (code), sca (supply chain) or secrets." enum:"sast,sca,secrets" default:"sast" placeholder:"TYPE"`
 	State  string  `help:"ignored, reviewing, fixing or reopened." enum:",ignored,reviewing,fixing,reopened" default:"" placeholder:"STATE"`

@@ -30,7 +30,7 @@ type loginCmd struct {
 // Run gets a token, tries it and keeps it for the commands at the desk: one that a
 // person lets it have in the browser, or one that was made by hand.
 func (c loginCmd) Run(a *app) error {
-	if _, err := deskClient(c.URL, ""); err != nil {
+	if _, err := serverClient(c.URL, ""); err != nil {
 		return err
 	}
 	server := strings.TrimSuffix(c.URL, "/")
@@ -51,13 +51,13 @@ func (c loginCmd) Run(a *app) error {
 
 // keep tries a login, and keeps it in the place of the one before.
 func (l keptLogin) keep(ctx context.Context) (*api.MeResponse, error) {
-	client, err := deskClient(l.URL, l.Token)
+	client, err := serverClient(l.URL, l.Token)
 	if err != nil {
 		return nil, err
 	}
 	me, err := client.Me(ctx)
 	if err != nil {
-		return nil, deskAdvice(l.URL, err)
+		return nil, serverAdvice(l.URL, err)
 	}
 	return me, replaceLogin(ctx, l)
 }

@@ -14,6 +14,7 @@ import (
 
 type runsCmd struct {
 	List     runsListCmd     `cmd:"" default:"withargs" help:"List managed runs, the newest first."`
+	Show     runsShowCmd     `cmd:"" help:"Show a managed run."`
 	Start    runsStartCmd    `cmd:"" help:"Have a project scanned now."`
 	Log      runsLogCmd      `cmd:"" help:"Print the log of a managed run."`
 	Cancel   runsCancelCmd   `cmd:"" help:"Stop a managed run."`
@@ -35,7 +36,7 @@ func runRow(r api.Run) []string {
 }
 
 type runsListCmd struct {
-	desk
+	webAPI
 	Project string   `help:"Only those of this project." placeholder:"NAME"`
 	State   []string `help:"Only those in this state: queued, leased, fetching, scanning, uploading, done, failed, cancelled, superseded or timed_out. May be repeated." enum:"queued,leased,fetching,scanning,uploading,done,failed,cancelled,superseded,timed_out" placeholder:"STATE"`
 	cut
@@ -55,15 +56,15 @@ func (c runsListCmd) Run(a *app) error {
 }
 
 // printRun prints one, as it is now.
-func (d desk) printRun(a *app, r *api.RunResponse, err error) error {
+func (w webAPI) printRun(a *app, r *api.RunResponse, err error) error {
 	if err != nil {
 		return unknownAt(err, "run", "redoubt runs list")
 	}
-	return d.print(a, runHead, [][]string{runRow(r.Run)}, r.Run)
+	return w.print(a, runHead, [][]string{runRow(r.Run)}, r.Run)
 }
 
 type runsStartCmd struct {
-	desk
+	webAPI
 	Project string `arg:"" help:"Name of the project, as acme/payments."`
 	Ref     string `help:"Branch to scan; by default the project's primary branch." placeholder:"BRANCH"`
 	Wait    bool   `help:"Print the log on standard error as it comes, and wait for the end: 0 where it is done, 1 else."`
@@ -77,7 +78,7 @@ func (c runsStartCmd) Run(a *app) error {
 	}
 	begun, err := client.StartRun(a.ctx, deployment, api.StartRunRequest{Project: c.Project, Ref: c.Ref})
 	if err != nil || !c.Wait {
-		return c.printRun(a, begun, unknownAt(err, "project", "redoubt projects"))
+		return c.printRun(a, begun, unknownAt(err, "project", "redoubt projects list"))
 	}
 	ended, err := runLog(a, client, deployment, begun.Run.ID, true, a.err)
 	if err := c.printRun(a, &api.RunResponse{Run: ended}, err); err != nil || ended.State == "done" {
@@ -88,8 +89,20 @@ func (c runsStartCmd) Run(a *app) error {
 
 // ofRun is a command about one run.
 type ofRun struct {
-	desk
+	webAPI
 	ID int64 `arg:"" help:"Id of the run, as redoubt runs list shows it."`
+}
+
+type runsShowCmd struct{ ofRun }
+
+// Run shows a run.
+func (c runsShowCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	found, err := client.GetRun(a.ctx, deployment, c.ID)
+	return c.printRun(a, found, err)
 }
 
 type runsLogCmd struct {
@@ -117,6 +130,8 @@ func (c runsLogCmd) Run(a *app) error {
 		Log string  `json:"log"`
 	}{run, text.String()})
 }
+
+func shortOf(commit string) string { return commit[:min(len(commit), 12)] }
 
 // runLook is how often a run is asked for that has not ended.
 const runLook = time.Second
@@ -180,7 +195,7 @@ func (c runsRetryCmd) Run(a *app) error {
 }
 
 type runsScheduleCmd struct {
-	desk
+	webAPI
 	Project string `arg:"" help:"Name of the project, as acme/payments."`
 	Every   string `arg:"" optional:"" help:"weekly, daily, push (to the primary branch) or off. Absent, it is told." enum:",weekly,daily,push,off" default:""`
 	Diff    string `help:"Whether change requests are scanned: on or off. Absent, it stays." enum:",on,off" default:"" placeholder:"on|off"`
@@ -192,7 +207,7 @@ func (c runsScheduleCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.project(a, client, deployment, c.Project)
+	p, err := findProject(a, client, deployment, c.Project)
 	if err != nil {
 		return err
 	}
@@ -212,7 +227,7 @@ func (c runsScheduleCmd) Run(a *app) error {
 	}
 	s := p.ManagedScanStatus
 	if s == nil {
-		return errors.New("the server does not tell what is in force: it is older than this program")
+		return errors.New("the server returns no state of managed scans: it is older than this program")
 	}
 	next := "-"
 	if s.NextAt != nil {
@@ -221,7 +236,7 @@ func (c runsScheduleCmd) Run(a *app) error {
 	return c.print(a, "PROJECT SCHEDULE STATE NEXT REASON", [][]string{{p.Name, cmp.Or(s.Schedule, "-"), s.State, next, orDash(s.Reason)}}, s)
 }
 
-type runsRunnersCmd struct{ desk }
+type runsRunnersCmd struct{ webAPI }
 
 // Run lists the runners.
 func (c runsRunnersCmd) Run(a *app) error {

@@ -56,12 +56,12 @@ type listItem struct {
 // list prints a list as it comes. A table that nobody limited ends after tableLimit
 // rows and says on standard error that there are more: of how many, where total, which
 // may be nil, can tell. A last column DUE in which nothing stands is left out of a table.
-func (d desk) list(a *app, c cut, columns string, items iter.Seq2[listItem, error], total func() (int64, error)) error {
-	out, err := d.listWriter(a, columns)
+func (w webAPI) list(a *app, c cut, columns string, items iter.Seq2[listItem, error], total func() (int64, error)) error {
+	out, err := w.listWriter(a, columns)
 	if err != nil {
 		return err
 	}
-	most, shown, more := c.most(d.Output), 0, false
+	most, shown, more := c.most(w.Output), 0, false
 	for item, err := range items {
 		if err != nil {
 			return errors.Join(err, out.end(false))
@@ -100,8 +100,8 @@ type listWriter interface {
 	end(whole bool) error
 }
 
-func (d desk) listWriter(a *app, columns string) (listWriter, error) {
-	switch d.Output {
+func (w webAPI) listWriter(a *app, columns string) (listWriter, error) {
+	switch w.Output {
 	case "json":
 		return &jsonList{to: a.out}, nil
 	case "csv":

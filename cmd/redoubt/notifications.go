@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/config"
 )
 
 type notificationsCmd struct {
@@ -20,7 +21,7 @@ type notificationsCmd struct {
 }
 
 type notificationsListCmd struct {
-	desk
+	webAPI
 }
 
 // Run lists the rules.
@@ -56,7 +57,7 @@ type ofNotificationRule struct {
 }
 
 type notificationsLogCmd struct {
-	desk
+	webAPI
 	ofNotificationRule
 	Limit int `help:"List at most this many." default:"100" placeholder:"N"`
 }
@@ -84,7 +85,7 @@ func (c notificationsLogCmd) Run(a *app) error {
 	}
 }
 
-func (d desk) printNotifications(a *app, list []api.Notification) error {
+func (w webAPI) printNotifications(a *app, list []api.Notification) error {
 	rows, items := [][]string{}, []any{}
 	for _, n := range list {
 		came := strings.TrimSpace(n.Problem + " " + n.Answer)
@@ -93,17 +94,18 @@ func (d desk) printNotifications(a *app, list []api.Notification) error {
 		})
 		items = append(items, n)
 	}
-	return d.print(a, "ID AT STATE ATTEMPTS STATUS TO MESSAGE OUTCOME", rows, items)
+	return w.print(a, "ID AT STATE ATTEMPTS STATUS TO MESSAGE OUTCOME", rows, items)
 }
 
 type notificationsTestCmd struct {
-	desk
+	webAPI
+	config.Notifications
 	ofNotificationRule
 }
 
 // Run sends a test.
 func (c notificationsTestCmd) Run(a *app) error {
-	client, deployment, err := c.connect(a)
+	client, deployment, err := c.connectWith(a, senders{notify: c.Notifications})
 	if err != nil {
 		return err
 	}
@@ -124,7 +126,7 @@ func (c notificationsTestCmd) Run(a *app) error {
 }
 
 type notificationsPauseCmd struct {
-	desk
+	webAPI
 	ofNotificationRule
 }
 
@@ -132,15 +134,15 @@ type notificationsPauseCmd struct {
 func (c notificationsPauseCmd) Run(a *app) error { return c.pause(a, c.Rule, true) }
 
 type notificationsResumeCmd struct {
-	desk
+	webAPI
 	ofNotificationRule
 }
 
 // Run has a rule go on.
 func (c notificationsResumeCmd) Run(a *app) error { return c.pause(a, c.Rule, false) }
 
-func (d desk) pause(a *app, rule int64, paused bool) error {
-	client, deployment, err := d.connect(a)
+func (w webAPI) pause(a *app, rule int64, paused bool) error {
+	client, deployment, err := w.connect(a)
 	if err != nil {
 		return err
 	}
@@ -148,5 +150,5 @@ func (d desk) pause(a *app, rule int64, paused bool) error {
 	if err != nil {
 		return err
 	}
-	return d.print(a, notificationRuleHead, [][]string{notificationRuleRow(changed.Rule)}, []any{changed.Rule})
+	return w.print(a, notificationRuleHead, [][]string{notificationRuleRow(changed.Rule)}, []any{changed.Rule})
 }

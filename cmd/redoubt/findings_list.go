@@ -13,7 +13,7 @@ import (
 )
 
 type findingsListCmd struct {
-	desk
+	webAPI
 	Type   string   `help:"sast (code), sca (supply chain) or secrets. Default: sast, or that of the view." enum:",sast,sca,secrets" default:"" placeholder:"TYPE"`
 	Status []string `help:"Only these statuses: open, fixed, ignored, reviewing, fixing. Default: open." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
 	View   string   `help:"Findings of this saved view, in its order: by name or id. No other filter goes beside it, and no other type than its own." placeholder:"NAME"`
@@ -24,8 +24,8 @@ type findingsListCmd struct {
 }
 
 // Help tells what the flags leave open.
-func (findingsListCmd) Help() string {
-	return "Without --ref each finding is listed once for all refs. Secrets take --project, --status, --severity, --validation and --since; redoubt export takes all flags for them."
+func (c findingsListCmd) Help() string {
+	return c.reach.Help() + "\n\nWithout --ref each finding is listed once for all refs. Secrets take --project, --status, --severity, --validation and --since; redoubt findings export takes all flags for them."
 }
 
 // Run lists findings of one type, or what changed.
@@ -58,7 +58,7 @@ func (c findingsListCmd) Run(a *app) error {
 		c.Type, selection.View = kind, id
 	}
 	for i, name := range selection.Repos {
-		p, err := c.project(a, client, deployment, name)
+		p, err := findProject(a, client, deployment, name)
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (c findingsListCmd) check() (api.FindingsSelection, error) {
 	left.Project, left.Severity, left.Validation, left.Since = nil, nil, nil, ""
 	for v, i := reflect.ValueOf(left), 0; i < v.NumField(); i++ {
 		if !v.Field(i).IsZero() {
-			return selection, fmt.Errorf("--%s is not for the list of secrets; redoubt export has it for them", flagName(v.Type().Field(i)))
+			return selection, fmt.Errorf("--%s is not for the list of secrets; redoubt findings export has it for them", flagName(v.Type().Field(i)))
 		}
 	}
 	return selection, c.cut.check()

@@ -14,21 +14,34 @@ import (
 )
 
 type connectionsCmd struct {
-	List         connectionsListCmd         `cmd:"" help:"List the connections to code hosts, and whether they work."`
-	Add          connectionsAddCmd          `cmd:"" help:"Connect a code host: Gitea, Forgejo, GitHub, GitLab or a plain remote of git."`
+	List         connectionsListCmd         `cmd:"" default:"withargs" help:"List the connections to code hosts, and whether they work."`
+	Show         connectionsShowCmd         `cmd:"" help:"Show a connection."`
+	Create       connectionsCreateCmd       `cmd:"" help:"Connect a code host: Gitea, Forgejo, GitHub, GitLab or a plain remote of git."`
 	Test         connectionsTestCmd         `cmd:"" help:"Have the host asked again who the connection is and what it sees. It fails where the host says no."`
-	Remove       connectionsRemoveCmd       `cmd:"" help:"Forget a connection and its credential. Projects stay."`
+	Delete       connectionsDeleteCmd       `cmd:"" help:"Forget a connection and its credential. Projects stay."`
 	Repositories connectionsRepositoriesCmd `cmd:"" help:"List the repositories that a connection sees."`
 	Take         connectionsTakeCmd         `cmd:"" help:"Make projects of repositories, by name or glob."`
 	Drop         connectionsDropCmd         `cmd:"" help:"Part repositories from their projects, by name or glob. The projects stay."`
 	Replies      connectionsRepliesCmd      `cmd:"" help:"Say whose replies to comments at change requests decide about findings."`
+	Tickets      connectionsTicketsCmd      `cmd:"" help:"Show or set where tickets about findings are created."`
 	Hooks        connectionsHooksCmd        `cmd:"" help:"Have the host tell the server of pushes and change requests; else it is asked every five minutes."`
 	Deliveries   connectionsDeliveriesCmd   `cmd:"" help:"List what the host told by webhooks, and what came of it, the newest first."`
 }
 
+// hostCommand is a command that may send requests to a code host.
+type hostCommand struct {
+	webAPI
+	hostSettings
+}
+
+// connect is webAPI.connect with the settings of code hosts.
+func (c hostCommand) connect(a *app) (*api.Client, string, error) {
+	return c.connectWith(a, senders{hosts: c.hostSettings})
+}
+
 // ofConnection is a command about one connection.
 type ofConnection struct {
-	desk
+	hostCommand
 	ID int64 `arg:"" help:"The connection, by its id."`
 }
 
@@ -55,22 +68,22 @@ func hearsBy(how string, silent int64) string {
 }
 
 // printConnection prints one, as it is now.
-func (d desk) printConnection(a *app, c *api.ConnectionResponse, err error) error {
+func (w webAPI) printConnection(a *app, c *api.ConnectionResponse, err error) error {
 	if err != nil {
 		return unknownAt(err, "connection", "redoubt connections list")
 	}
-	return d.print(a, connectionHead, [][]string{connectionRow(c.Connection)}, c.Connection)
+	return w.print(a, connectionHead, [][]string{connectionRow(c.Connection)}, c.Connection)
 }
 
 // unknownAt says what to do about something that is not there, or not to be seen.
 func unknownAt(err error, noun, list string) error {
 	if p, is := errors.AsType[*api.Problem](err); is && p.Status == http.StatusNotFound {
-		return fmt.Errorf("there is no such %s that you may see; %s shows what there is: %w", noun, list, err)
+		return fmt.Errorf("there is no such %s that you may see; %s shows what there is", noun, list)
 	}
 	return err
 }
 
-type connectionsListCmd struct{ desk }
+type connectionsListCmd struct{ hostCommand }
 
 // Run lists the connections.
 func (c connectionsListCmd) Run(a *app) error {
@@ -89,14 +102,26 @@ func (c connectionsListCmd) Run(a *app) error {
 	return c.print(a, connectionHead, rows, list.Connections)
 }
 
-type connectionsAddCmd struct {
-	desk
+type connectionsShowCmd struct{ ofConnection }
+
+// Run shows a connection.
+func (c connectionsShowCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	found, err := client.GetConnection(a.ctx, deployment, c.ID)
+	return c.printConnection(a, found, err)
+}
+
+type connectionsCreateCmd struct {
+	hostCommand
 	newConnection
 }
 
-// Run has the server make the connection, once the host has answered it. The credential goes
-// there over the wire, so it wants TLS.
-func (c connectionsAddCmd) Run(a *app) error {
+// Run creates the connection once the host has answered. A server receives the credential
+// over the network, so use TLS.
+func (c connectionsCreateCmd) Run(a *app) error {
 	kind, _ := redoubt.ParseHostKind(c.Kind)
 	shown, err := c.credential(kind)
 	if err != nil {
@@ -131,10 +156,10 @@ func (c connectionsTestCmd) Run(a *app) error {
 	return &exitError{code: 1}
 }
 
-type connectionsRemoveCmd struct{ ofConnection }
+type connectionsDeleteCmd struct{ ofConnection }
 
 // Run forgets the connection, and prints what it was.
-func (c connectionsRemoveCmd) Run(a *app) error {
+func (c connectionsDeleteCmd) Run(a *app) error {
 	client, deployment, err := c.connect(a)
 	if err != nil {
 		return err
@@ -162,7 +187,7 @@ func (c connectionsRepositoriesCmd) Run(a *app) error {
 		if r.Project != nil {
 			project = *r.Project
 		}
-		return []string{r.Name, dash(r.DefaultBranch), project, r.State, webhookOf(r)}
+		return []string{r.Name, orDash(r.DefaultBranch), project, r.State, webhookOf(r)}
 	})
 	return unknownAt(c.list(a, c.cut, "NAME BRANCH PROJECT STATE WEBHOOK", items, nil), "connection", "redoubt connections list")
 }
@@ -182,7 +207,7 @@ type chosen struct {
 }
 
 // printNames prints a list of names.
-func (d desk) printNames(a *app, head string, names []string, items any, err error) error {
+func (w webAPI) printNames(a *app, head string, names []string, items any, err error) error {
 	if err != nil {
 		return unknownAt(err, "connection or repository", "redoubt connections repositories")
 	}
@@ -190,7 +215,7 @@ func (d desk) printNames(a *app, head string, names []string, items any, err err
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		rows = append(rows, []string{name})
 	}
-	return d.print(a, head, rows, items)
+	return w.print(a, head, rows, items)
 }
 
 type connectionsTakeCmd struct{ chosen }
@@ -256,9 +281,16 @@ func (c connectionsDeliveriesCmd) Run(a *app) error {
 		return err
 	}
 	items := itemsOf(client.Deliveries(a.ctx, deployment, c.ID, api.DeliveriesQuery{Limit: c.page(c.Output, 1, 500)}), func(d api.Delivery) []string {
-		return []string{strconv.FormatInt(d.ID, 10), day(d.ReceivedAt.Time), d.Event, dash(d.HostID), cmp.Or(d.Outcome, "waits")}
+		return []string{strconv.FormatInt(d.ID, 10), day(d.ReceivedAt.Time), d.Event, orDash(d.HostID), cmp.Or(d.Outcome, "waits")}
 	})
 	return unknownAt(c.list(a, c.cut, "ID RECEIVED EVENT REPOSITORY OUTCOME", items, nil), "connection", "redoubt connections list")
+}
+
+// repliesChange is what is to be another of whose replies decide.
+type repliesChange struct {
+	Of     string   `arg:"" optional:"" help:"Whose replies decide, of those who may write to the repository: linked (people linked to a user who may triage), collaborators (all others too) or off. Absent, it stays." enum:",linked,collaborators,off" default:""`
+	Link   []string `help:"Who has a name at the host is this user, as octocat=ada. May be repeated." sep:"none" placeholder:"LOGIN=USER"`
+	Unlink []string `help:"Forget who has a name at the host. May be repeated." sep:"none" placeholder:"LOGIN"`
 }
 
 type connectionsRepliesCmd struct {

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// oldNouns and oldVerbs are the words of commands before they had one grammar. They still
+// work, and are in no help.
+var (
+	oldNouns = map[string]string{"project": "projects", "scan": "scans", "run": "runs", "connection": "connections", "exception": "exceptions"}
+	oldVerbs = map[string]map[string]string{
+		"connections": {"add": "create", "remove": "delete"},
+		"exceptions":  {"add": "create", "remove": "delete", "ask": "request"},
+	}
+	oldVEX = map[string][]string{
+		"list": {"exceptions", "list", "--kind", "document"}, "show": {"exceptions", "show"}, "remove": {"exceptions", "delete"},
+		"accept": {"exceptions", "approve"}, "refuse": {"exceptions", "refuse"},
+	}
+)
+
+// currentWords replaces old words at the beginning of a command line. Flags before the
+// command, and man and its like, stay as they are.
+func currentWords(args []string) []string {
+	args = slices.Clone(args)
+	words := commandWords(args)
+	if len(words) > 0 && args[words[0]] == "man" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return args
+	}
+	noun := &args[words[0]]
+	if len(words) > 1 {
+		switch now, old := oldVEX[args[words[1]]]; {
+		case *noun == "exception" && args[words[1]] == "list": // it listed what is active
+			args = slices.Insert(args, words[1]+1, "--state", "active")
+			noun = &args[words[0]]
+		case old && *noun == "vex" && words[1] == words[0]+1:
+			return slices.Replace(args, words[0], words[1]+1, now...)
+		}
+	}
+	if now, old := oldNouns[*noun]; old {
+		*noun = now
+	}
+	if *noun == "export" {
+		return slices.Replace(args, words[0], words[0]+1, "findings", "export")
+	}
+	if len(words) > 1 {
+		verb := &args[words[1]]
+		if now, old := oldVerbs[*noun][*verb]; old {
+			*verb = now
+		}
+	}
+	return args
+}
+
+// commandWords returns the places of the first words that are no flags, at most three. The
+// only flag before a command that has a value is --config.
+func commandWords(args []string) (places []int) {
+	for i := 0; i < len(args) && len(places) < 3; i++ {
+		switch {
+		case args[i] == "--config":
+			i++
+		case args[i] == "--":
+			return places
+		case !strings.HasPrefix(args[i], "-"):
+			places = append(places, i)
+		}
+	}
+	return places
+}

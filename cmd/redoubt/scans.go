@@ -1,0 +1,153 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+type scansCmd struct {
+	List     scansListCmd     `cmd:"" default:"withargs" help:"List scans, the newest first."`
+	Show     scansShowCmd     `cmd:"" help:"Show a scan."`
+	Failures scansFailuresCmd `cmd:"" help:"List failed runs of scanners, which a build may have hidden; only beside the database."`
+}
+
+type scansListCmd struct {
+	webAPI
+	Project string `help:"Only scans of this project." placeholder:"NAME"`
+	Ref     string `help:"Only scans of this branch or other ref." placeholder:"REF"`
+	Failed  bool   `help:"Only scans that failed or never finished."`
+	cut
+}
+
+// Run lists scans, the newest first.
+func (c scansListCmd) Run(a *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	search := api.SearchScansRequest{Branch: c.Ref, Limit: c.page(c.Output, 1, 500)}
+	if c.Failed {
+		search.Statuses = []api.ScanStatus{"SCAN_STATUS_ERROR", "SCAN_STATUS_NEVER_FINISHED"}
+	}
+	names, err := projectNames(a, client, deployment)
+	if err != nil {
+		return err
+	}
+	if c.Project != "" {
+		p, err := findProject(a, client, deployment, c.Project)
+		if err != nil {
+			return err
+		}
+		search.RepositoryID = api.Int(p.ID)
+	}
+	items := itemsOf(client.Scans(a.ctx, deployment, search), func(s api.Scan) []string {
+		return []string{
+			s.ID, day(s.StartedAt.Time), lowerAfter("SCAN_STATUS_", s.Status), names[s.RepositoryID], shortBranch(s.Branch),
+			strings.Join(s.EnabledProducts, ","), strconv.FormatInt(s.FindingsCounts.Total, 10),
+		}
+	})
+	return c.list(a, c.cut, "ID STARTED STATUS PROJECT REF PRODUCTS FINDINGS", items, nil)
+}
+
+// projectNames are the names of projects by the ids that scans have them by.
+func projectNames(a *app, client *api.Client, deployment string) (map[string]string, error) {
+	names := map[string]string{}
+	for p, err := range allProjects(a, client, deployment) {
+		if err != nil {
+			return nil, err
+		}
+		names[strconv.FormatInt(p.ID, 10)] = p.Name
+	}
+	return names, nil
+}
+
+type scansShowCmd struct {
+	webAPI
+	ID int64 `arg:"" help:"Id of the scan, as redoubt scans list shows it."`
+}
+
+// Run shows one scan, a member a row.
+func (c scansShowCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	s, err := client.GetScan(a.ctx, deployment, c.ID)
+	if err != nil {
+		return unknownAt(err, "scan", "redoubt scans list")
+	}
+	completed, exit := "-", "-"
+	if s.CompletedAt != nil {
+		completed = day(s.CompletedAt.Time)
+	}
+	if s.ExitCode != nil {
+		exit = strconv.FormatInt(*s.ExitCode, 10)
+	}
+	return c.print(a, "WHAT VALUE", [][]string{
+		{"scan", strconv.FormatInt(s.ID, 10)}, {"status", lowerAfter("SCAN_STATUS_", s.Status)}, {"project", s.Meta.Repository}, {"ref", shortBranch(s.Meta.Branch)},
+		{"commit", orDash(s.Meta.Commit)}, {"started", day(s.StartedAt.Time)}, {"completed", completed}, {"exit", exit},
+		{"products", orDash(strings.Join(s.EnabledProducts, ","))}, {"findings", strconv.FormatInt(s.Stats.Findings, 10)},
+	}, s)
+}
+
+type scansFailuresCmd struct {
+	tenant
+	Limit int `help:"List at most this many, the newest first." default:"50" placeholder:"N"`
+}
+
+// Run lists failed runs: those of the deployment, and those that no token tells
+// the deployment of, for whoever reads this runs the server.
+func (c scansFailuresCmd) Run(a *app) error {
+	if c.Limit < 1 {
+		return errors.New("--limit must be 1 or more")
+	}
+	st, d, err := c.use(a)
+	if err != nil {
+		return err
+	}
+	list, err := st.UnattributedAttempts(a.ctx, c.Limit)
+	if err == nil {
+		err = st.View(a.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
+			own, err := tx.FailedAttempts(ctx, c.Limit)
+			list = append(list, own...)
+			return err
+		})
+	}
+	if err != nil {
+		return errors.Join(err, st.Close())
+	}
+	slices.SortStableFunc(list, func(a, b redoubt.FailedAttempt) int { return b.At.Compare(a.At) })
+	rows := [][]string{}
+	for _, f := range list[:min(len(list), c.Limit)] {
+		rows = append(rows, failureRow(f, d))
+	}
+	return errors.Join(table(a.out, "AT DEPLOYMENT STEP EXIT SCAN PROJECT REF TOKEN ADDRESS CLIENT CAUSE", rows), st.Close())
+}
+
+func failureRow(f redoubt.FailedAttempt, d redoubt.Deployment) []string {
+	deployment := "-"
+	if f.DeploymentID != 0 {
+		deployment = d.Slug
+	}
+	number := func(n int64) string {
+		if n == 0 {
+			return "-"
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	return []string{
+		day(f.At), deployment, string(f.Step), number(int64(f.ExitCode)), number(f.ScanID), cmp.Or(f.Repository, "-"),
+		cmp.Or(strings.TrimPrefix(f.Ref, "refs/heads/"), "-"), cmp.Or(f.TokenID, "-"), cmp.Or(f.Address, "-"), cmp.Or(f.Agent, "-"), f.Cause,
+	}
+}

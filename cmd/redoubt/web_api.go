@@ -1,0 +1,163 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// webAPI are the flags of commands that call the Web API and print what it returns.
+type webAPI struct {
+	reach
+	Output string `help:"How to print: table, json or csv." enum:"table,json,csv" default:"table" placeholder:"FORMAT"`
+}
+
+// reach is how commands call the Web API: over the network with a token, or in this
+// process beside the database. docs/cli.md has the rule for the choice.
+type reach struct {
+	URL   string        `help:"Address of the Redoubt server; that of redoubt login by default." env:"REDOUBT_URL" placeholder:"URL"`
+	Token config.Secret `help:"Token with the scope web_api; that of redoubt login by default, better given as a variable." env:"REDOUBT_TOKEN" placeholder:"TOKEN"`
+
+	config.Storage `embed:"" set:"default_data=" set:"data_help=Work beside the database in this folder instead of with a server; redoubt-data by default, where it exists and no server is known."`
+
+	Deployment string `help:"Deployment, by id or slug; not needed while there is only one. A token of a server has one." env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
+}
+
+// callWait bounds one call to a server.
+const callWait = 2 * time.Minute
+
+// Help describes the choice between a server and a database.
+func (reach) Help() string {
+	return "With --data or --database-url the command works beside the database. Else it works with the server of --url or of redoubt login; " +
+		"without one, beside the database in the folder " + config.DefaultData + ", where that exists."
+}
+
+// connect returns the client and the slug of the deployment.
+func (r reach) connect(a *app) (c *api.Client, deployment string, err error) {
+	return r.connectWith(a, senders{})
+}
+
+// connectWith is connect for commands that send requests or messages elsewhere.
+func (r reach) connectWith(a *app, to senders) (c *api.Client, deployment string, err error) {
+	beside, err := r.besideDatabase()
+	if err != nil {
+		return nil, "", err
+	}
+	if beside {
+		return r.open(a, to)
+	}
+	c, me, err := r.signIn(a)
+	if err != nil {
+		return nil, "", err
+	}
+	if d := me.Deployment; r.Deployment != "" && r.Deployment != d.Slug && r.Deployment != fmt.Sprint(d.ID) {
+		return nil, "", fmt.Errorf("the token is of deployment %s, and --deployment is %s: use a token of that one", d.Slug, r.Deployment)
+	}
+	return c, me.Deployment.Slug, nil
+}
+
+// besideDatabase decides between the database and a server.
+func (r reach) besideDatabase() (bool, error) {
+	switch {
+	case r.Data == "" && r.DatabaseURL == "":
+	case r.URL != "":
+		return false, errors.New("a database (--data or --database-url) and a server (--url) are given: choose one; the variables REDOUBT_DATA, REDOUBT_DATABASE_URL and REDOUBT_URL count, too")
+	default:
+		return true, nil
+	}
+	if r.URL != "" || r.Token != "" {
+		return false, nil
+	}
+	if kept, err := readLogin(); err != nil || kept.URL != "" {
+		return false, err
+	}
+	_, err := os.Stat(filepath.Join(config.DefaultData, store.FileName))
+	return err == nil, nil
+}
+
+// signIn returns a client of the server, and the token's identity.
+func (r reach) signIn(a *app) (c *api.Client, me *api.MeResponse, err error) {
+	server, token := r.URL, string(r.Token)
+	var kept keptLogin
+	if server == "" || token == "" {
+		kept, err = readLogin()
+		if err != nil {
+			return nil, nil, err
+		}
+		if server != "" && token == "" && !sameServer(server, kept.URL) {
+			return nil, nil, fmt.Errorf("there is no token for %s: redoubt login has one for %s; set REDOUBT_TOKEN, or run redoubt login %s", server, cmp.Or(kept.URL, "no server"), server)
+		}
+		server, token = cmp.Or(server, kept.URL), cmp.Or(token, kept.Token)
+	}
+	if server == "" || token == "" {
+		return nil, nil, errors.New("not signed in: run redoubt login URL, or set REDOUBT_URL and REDOUBT_TOKEN; on the server's machine, name the database with --data or --database-url")
+	}
+	if c, err = serverClient(server, token); err != nil {
+		return nil, nil, err
+	}
+	if kept.Refresh != "" && token == kept.Token && sameServer(server, kept.URL) {
+		c.HTTP.Transport = &renewing{next: http.DefaultTransport, clock: a.clock, kept: kept, say: a.err}
+	}
+	if me, err = c.Me(a.ctx); err != nil {
+		return nil, nil, serverAdvice(server, err)
+	}
+	return c, me, nil
+}
+
+func serverClient(server, token string) (*api.Client, error) {
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%.200q is no address of a server: expected one as https://redoubt.example", server)
+	}
+	return &api.Client{BaseURL: strings.TrimSuffix(server, "/"), Token: token, HTTP: &http.Client{Timeout: callWait}, UserAgent: "redoubt/" + version}, nil
+}
+
+func sameServer(a, b string) bool { return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/") }
+
+// serverAdvice says what to do about a refusal.
+func serverAdvice(server string, err error) error {
+	var p *api.Problem
+	switch {
+	case errors.Is(err, errOver):
+		return err
+	case !errors.As(err, &p):
+		return fmt.Errorf("%s cannot be reached: %w", server, err)
+	case p.Status == http.StatusUnauthorized:
+		return fmt.Errorf("%s does not know this token: it may be revoked or over. Run redoubt login %s", server, server)
+	case p.Status == http.StatusForbidden:
+		return fmt.Errorf("the token may not do this: %s", p.Detail)
+	case p.Status == http.StatusNotFound && p.Code == "":
+		return fmt.Errorf("%s is not a Redoubt server: %w", server, err)
+	}
+	return err
+}
+
+// print writes rows as a table or as CSV, or the items that they are of as JSON.
+// Columns are words with blanks between them.
+func (w webAPI) print(a *app, columns string, rows [][]string, items any) error {
+	switch w.Output {
+	case "json":
+		enc := json.NewEncoder(a.out)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(items)
+	case "csv":
+		out, err := newCSVList(exact(a.out), columns)
+		for _, row := range rows {
+			err = errors.Join(err, out.add(listItem{row: row}))
+		}
+		return errors.Join(err, out.end(true))
+	}
+	return table(a.out, columns, rows)
+}

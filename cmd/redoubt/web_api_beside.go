@@ -1,0 +1,79 @@
+package main
+
+import (
+	"net/http"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/web"
+)
+
+// hostSettings are the settings of commands that send requests to code hosts. A server has
+// its own.
+type hostSettings struct {
+	config.Outbound
+	PublicURL string `help:"Beside the database: where the host reaches this server, as https://redoubt.example.com. A server has its own." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
+}
+
+// senders are the settings of commands that send requests or messages elsewhere. A server
+// has its own.
+type senders struct {
+	hosts  hostSettings
+	notify config.Notifications
+}
+
+// open returns a client of a handler in this process, which listens nowhere and runs no
+// jobs: the next server does what is queued.
+func (r reach) open(a *app, to senders) (*api.Client, string, error) {
+	storage := r.Storage
+	if storage.Data == "" {
+		storage.Data = config.DefaultData // the keys of PostgreSQL are there
+	}
+	st, err := a.open(storage)
+	if err != nil {
+		return nil, "", err
+	}
+	a.beside = st
+	a.atEnd(st.Close)
+	d, err := tenant{Deployment: r.Deployment}.find(a.ctx, st)
+	if err != nil {
+		return nil, "", err
+	}
+	ring, err := a.keys(storage, st)
+	if err != nil {
+		return nil, "", err
+	}
+	keeper, err := a.keeper(to.hosts.Outbound, ring, st, func() string { return to.hosts.PublicURL })
+	if err != nil {
+		return nil, "", err
+	}
+	keeper.HookURL = to.hosts.PublicURL
+	address, err := a.setting(st, addressSetting)
+	if err != nil {
+		return nil, "", err
+	}
+	findings := index.New(st, index.Options{Clock: a.clock, Logger: a.log})
+	notifier, err := a.notifier(to.notify, ring, st, findings, func() string { return string(address) })
+	if err != nil {
+		return nil, "", err
+	}
+	s, err := server.New(server.Config{
+		Store: st, Index: findings, Clock: a.clock, Logger: a.log, Version: version,
+		SigningKeys: keyring.Watch(storage.KeyPath(), ring, a.clock, func(error) {}).SigningKeys, SecretKey: ring.Secret,
+		PublicURL: string(address), Advisories: advisory.NewLibrary(orders), Connections: keeper, Notifier: notifier, ReadQuery: web.FindingQuery,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	caller := auth.ByOperator(d, a.actor())
+	return &api.Client{BaseURL: "http://redoubt", Retries: -1, UserAgent: "redoubt/" + version, HTTP: &http.Client{Transport: edge.InProcess{
+		Handler: s.Handler(),
+		Prepare: func(in *http.Request) *http.Request { return in.WithContext(edge.WithCaller(in.Context(), caller)) },
+	}}}, d.Slug, nil
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestBesideTheDatabase: commands call the Web API in their process, on both engines.
+func TestBesideTheDatabase(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			at := storetest.Empty(t, engine)
+			storage := config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL), KeyFile: filepath.Join(t.TempDir(), "key")}
+			var out bytes.Buffer
+			a := &app{ctx: t.Context(), out: &out, err: &out, clock: time.Now, log: slog.New(slog.DiscardHandler)}
+			st, err := a.create(storage)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := st.CreateDeployment(t.Context(), "acme", "Acme", a.actor()); err != nil {
+				t.Fatal(err)
+			}
+			if err := st.Close(); err != nil {
+				t.Fatal(err)
+			}
+			api := webAPI{reach{Storage: storage}, "table"}
+			for _, command := range []interface{ Run(*app) error }{
+				projectsCreateCmd{webAPI: api, Name: "acme/web"}, projectsRenameCmd{api, "acme/web", "acme/site"}, projectsListCmd{webAPI: api},
+				auditCmd{tenant: tenant{Storage: storage}, Limit: 100},
+			} {
+				if err := command.Run(a); err != nil {
+					t.Errorf("%T: %v", command, err)
+				}
+				if err := a.end(); err != nil {
+					t.Errorf("%T: %v", command, err)
+				}
+				a.ends = nil
+			}
+			for _, want := range []string{"created acme/web", "acme/web is now acme/site", "acme/site  main", `"by":"cli:`} {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%q is missing:\n%s", want, out.String())
+				}
+			}
+		})
+	}
+}
+
+// TestWhereCommandsWork: the database of a flag comes before a server, and a default folder last.
+func TestWhereCommandsWork(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("HOME", home)
+	for name, c := range map[string]struct {
+		reach  reach
+		beside bool
+		fails  bool
+	}{
+		"a folder":            {reach: reach{Storage: config.Storage{Data: "x"}}, beside: true},
+		"PostgreSQL":          {reach: reach{Storage: config.Storage{DatabaseURL: "postgres://x"}}, beside: true},
+		"a folder, and token": {reach: reach{Storage: config.Storage{Data: "x"}, Token: "rdt"}, beside: true},
+		"both":                {reach: reach{Storage: config.Storage{Data: "x"}, URL: "http://x"}, fails: true},
+		"a server":            {reach: reach{URL: "http://x"}},
+		"a token":             {reach: reach{Token: "rdt"}},
+		"nothing":             {},
+	} {
+		if beside, err := c.reach.besideDatabase(); beside != c.beside || (err != nil) != c.fails {
+			t.Errorf("%s: beside %v, %v", name, beside, err)
+		}
+	}
+}
+
+// TestOldWords of command lines lead to the commands of today.
+func TestOldWords(t *testing.T) {
+	for old, now := range map[string]string{
+		"project list":                       "projects list",
+		"--config c.yaml project rename a b": "--config c.yaml projects rename a b",
+		"connection add x --kind git":        "connections create x --kind git",
+		"connections remove 1":               "connections delete 1",
+		"run start acme/run":                 "runs start acme/run",
+		"scan failures":                      "scans failures",
+		"export --output x.csv":              "findings export --output x.csv",
+		"man project merge":                  "man projects merge",
+		"vex export":                         "vex export",
+		"policy add run":                     "policy add run",
+		"--help":                             "--help",
+		"":                                   "",
+	} {
+		if got := currentWords(strings.Fields(old)); !slices.Equal(got, strings.Fields(now)) {
+			t.Errorf("%q is %q, not %q", old, got, now)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package hosts
+
+import (
+	"context"
+	"maps"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Add makes a connection, once the host has said who it is there and what it sees. What
+// will not do is a redoubt.InvalidError.
+func (k *Keeper) Add(ctx context.Context, deploymentID int64, by redoubt.Actor, c redoubt.Connection, credential redoubt.HostCredential) (redoubt.Connection, error) {
+	keep, err := k.AskToAdd(ctx, c, credential)
+	if err != nil {
+		return c, err
+	}
+	return k.kept(ctx, deploymentID, by, keep)
+}
+
+// Remove forgets a connection. The host is asked to forget our webhooks first; where it
+// cannot be, they are refused from then on.
+func (k *Keeper) Remove(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64) error {
+	keep, err := k.AskToRemove(ctx, deploymentID, id)
+	if err != nil {
+		return err
+	}
+	_, err = k.kept(ctx, deploymentID, by, keep)
+	return err
+}
+
+// Take makes projects of repositories that a connection sees, by globs of their names.
+// None that fits is redoubt.ErrNotFound.
+func (k *Keeper) Take(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64, globs []string) (taken []redoubt.Project, err error) {
+	err = k.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
+		taken, err = tx.FollowRepositories(ctx, id, globs)
+		return err
+	})
+	return taken, err
+}
+
+// ChangeReplies changes whose replies decide at a connection, and who is linked there. The
+// host is asked who those are that are linked anew.
+func (k *Keeper) ChangeReplies(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64, change func(*redoubt.ReplyPolicy, redoubt.HostPeople)) (redoubt.Connection, error) {
+	c, err := k.connection(ctx, deploymentID, id)
+	if err != nil {
+		return c, err
+	}
+	people := maps.Clone(c.People)
+	change(&c.Replies, people)
+	keep, err := k.AskToChange(ctx, deploymentID, id, redoubt.ConnectionChange{Replies: &c.Replies, People: &people})
+	if err != nil {
+		return c, err
+	}
+	return k.kept(ctx, deploymentID, by, keep)
+}

@@ -1,0 +1,65 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+func (c *call) getTicketSettings(ctx context.Context, _ *none) (*api.TicketSettingsResponse, error) {
+	s, err := c.tx.TicketSetting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.TicketSettingsResponse{Settings: api.TicketSettings{
+		ConnectionID: s.ConnectionID, Project: s.Project, IssueType: s.IssueType, Labels: orEmpty(s.Labels), Public: s.Public,
+	}}
+	if s.ConnectionID == 0 {
+		return out, nil
+	}
+	found, err := c.tx.Connection(ctx, s.ConnectionID)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound): // it was deleted since
+		err = nil
+	case err == nil:
+		out.Connection, out.Kind = found.Name, found.Kind.String()
+	}
+	return out, err
+}
+
+func (c *call) setTicketSettings(ctx context.Context, in *request[api.SetTicketSettingsRequest]) (*api.TicketSettingsResponse, error) {
+	b := in.Body
+	s := redoubt.TicketSetting{ConnectionID: b.ConnectionID, Project: b.Project, IssueType: b.IssueType, Labels: b.Labels, Public: b.Public}
+	if err := s.Check(); err != nil {
+		return nil, inBody(err)
+	}
+	if err := c.checkTracker(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := c.tx.PutTicketSetting(ctx, s); err != nil {
+		return nil, err
+	}
+	return c.getTicketSettings(ctx, nil)
+}
+
+// checkTracker refuses a connection that has no issues, or none in the project.
+func (c *call) checkTracker(ctx context.Context, s redoubt.TicketSetting) error {
+	if s.ConnectionID == 0 {
+		return nil
+	}
+	found, err := c.tx.Connection(ctx, s.ConnectionID)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return fmt.Errorf("connection %d: %w", s.ConnectionID, err)
+	case err != nil:
+		return err
+	case !found.Kind.HasIssues():
+		return redoubt.Invalid("body.connection_id", "a plain remote of git has no issues")
+	case found.Kind == redoubt.HostJira && !redoubt.IsJiraProject(s.Project):
+		return redoubt.Invalid("body.project", "names the project of Jira by its key, as SEC")
+	}
+	return nil
+}
