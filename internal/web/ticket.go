@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"net/url"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -38,18 +39,10 @@ func (d *findingDetail) Ticketless() bool {
 
 // changeTicket creates a ticket about a finding, links it to one, or unlinks it. A refusal is
 // shown with the finding.
-func (req *request) changeTicket() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) changeTicket(form url.Values) error {
 	var asked []ticket.Group
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		o, err := tx.Finding(ctx, id)
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
+		o, err := tx.Finding(ctx, req.pathID)
 		if err != nil {
 			return err
 		}
@@ -70,7 +63,7 @@ func (req *request) changeTicket() error {
 		return err
 	})
 	if status, why, is := refusal(err); is {
-		return req.findingAgain(status, id, form.Get("back"), func(d *findingDetail) { d.TicketFault = why })
+		return req.findingAgain(status, req.pathID, form.Get("back"), func(d *findingDetail) { d.TicketFault = why })
 	}
 	if err != nil {
 		return err
@@ -78,7 +71,7 @@ func (req *request) changeTicket() error {
 	req.awaitTickets(asked)
 	back := form.Get("back")
 	if !req.local(back) {
-		back = req.to("/findings/" + decimal(id))
+		back = req.to("/findings/" + decimal(req.pathID))
 	}
 	req.redirect(back + "#ticket")
 	return nil
