@@ -254,9 +254,8 @@ func (tx *Tx) SaveAdvisoryMatch(ctx context.Context, p redoubt.AdvisoryProgress,
 	if lease > 0 {
 		until = tx.now.Add(lease)
 	}
-	err := tx.write(ctx, `UPDATE advisory_match SET version = $2, target = $3, after_project = $4, after_ref = $5, scores_version = $6, lease_until = $7
+	return tx.write(ctx, `UPDATE advisory_match SET version = $2, target = $3, after_project = $4, after_ref = $5, scores_version = $6, lease_until = $7
 		WHERE deployment_id = $1`, p.Version, p.Target, p.After.ProjectID, p.After.Ref, p.Scores, until)
-	return err
 }
 
 // followedImage is what the audit trail tells of a ref whose findings follow the

@@ -285,8 +285,7 @@ func (tx *Tx) freeIdentities(ctx context.Context, ids []int64) error {
 		return nil
 	}
 	in, arg := tx.in("id", 2, ids)
-	err := tx.write(ctx, `UPDATE finding SET identity_kind = -identity_kind WHERE deployment_id = $1 AND `+in, arg)
-	return err
+	return tx.write(ctx, `UPDATE finding SET identity_kind = -identity_kind WHERE deployment_id = $1 AND `+in, arg)
 }
 
 // updateFinding turns an insert of known ids into an update of the whole row.

@@ -58,8 +58,7 @@ func (tx *Tx) putInventoryGraph(ctx context.Context, inventoryID int64, edges []
 		pairs[i] = [2]int64{versions[e[0]], versions[e[1]]}
 	}
 	if len(pairs) == 0 {
-		err := tx.write(ctx, `DELETE FROM inventory_graph WHERE deployment_id = $1 AND inventory_id = $2`, inventoryID)
-		return err
+		return tx.write(ctx, `DELETE FROM inventory_graph WHERE deployment_id = $1 AND inventory_id = $2`, inventoryID)
 	}
 	return tx.insert(ctx, `inventory_graph (deployment_id, inventory_id, edges)`, [][]any{{inventoryID, encodeGraph(pairs)}},
 		`ON CONFLICT (deployment_id, inventory_id) DO UPDATE SET edges = excluded.edges`)

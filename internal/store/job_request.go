@@ -101,8 +101,7 @@ func (tx *Tx) dropDocuments(ctx context.Context, kind string) error {
 		return nil
 	}
 	condition, list := tx.in("id", 2, gone)
-	err = tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND `+condition, list)
-	return err
+	return tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND `+condition, list)
 }
 
 // tooMany names the documents that go, of a list by age: the oldest of who has

@@ -247,8 +247,7 @@ func (tx *Tx) finish(ctx context.Context) error {
 			return fmt.Errorf("write the change feed: %w", err)
 		}
 	}
-	err := tx.write(ctx, `UPDATE deployment SET version = $2, committed_at = $3 WHERE id = $1`, version, at)
-	return err
+	return tx.write(ctx, `UPDATE deployment SET version = $2, committed_at = $3 WHERE id = $1`, version, at)
 }
 
 // batch is how many rows of an upload are put into the words of the database at a
