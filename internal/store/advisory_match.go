@@ -95,7 +95,7 @@ func (tx *Tx) heldRows(ctx context.Context, inventories, packages []int64) (rows
 		versions[i] = r.version
 	}
 	slices.Sort(versions)
-	names, err = tx.packageVersions(ctx, slices.Compact(versions))
+	names, err = tx.readVersions(ctx, "v.id", slices.Compact(versions))
 	return rows, names, err
 }
 

@@ -84,7 +84,7 @@ func (tx *Tx) dependencies(ctx context.Context, rows []dependencyRow, places map
 		ids[i] = r.version
 	}
 	slices.Sort(ids)
-	names, err := tx.packageVersions(ctx, slices.Compact(ids))
+	names, err := tx.readVersions(ctx, "v.id", slices.Compact(ids))
 	if err != nil {
 		return nil, err
 	}
