@@ -76,9 +76,6 @@ var runKinds = enumNames[RunKind]{"", "full", "diff"}
 // String returns the wire name.
 func (k RunKind) String() string { return runKinds.name(k) }
 
-// ParseRunKind reads a wire name.
-func ParseRunKind(s string) (RunKind, bool) { return runKinds.parse(s) }
-
 // RunCause says why a managed run was queued.
 type RunCause uint8
 
@@ -94,9 +91,6 @@ var runCauses = enumNames[RunCause]{"", "schedule", "push", "change_request", "m
 
 // String returns the wire name.
 func (c RunCause) String() string { return runCauses.name(c) }
-
-// ParseRunCause reads a wire name.
-func ParseRunCause(s string) (RunCause, bool) { return runCauses.parse(s) }
 
 // RunFailure says whether another try may mend what went wrong.
 type RunFailure uint8

@@ -19,11 +19,8 @@ import (
 // defaultTickets is how many tickets an answer holds when 0 are asked for.
 const defaultTickets = 100
 
-// How long who asks for tickets is kept waiting for trackers, and how often it is looked.
-const (
-	ticketWait = 10 * time.Second
-	ticketLook = 100 * time.Millisecond
-)
+// ticketWait limits the time that a request waits for trackers.
+const ticketWait = 10 * time.Second
 
 // ticketsInput is a page of tickets that is asked for.
 type ticketsInput struct {
