@@ -128,10 +128,7 @@ func (c *call) run(ctx context.Context) (r redoubt.Run, err error) {
 	if err := c.noRun(ctx); err != nil {
 		return r, err
 	}
-	id, err := c.id("runId")
-	if err != nil {
-		return r, err
-	}
+	id := c.pathID("runId")
 	if r, err = c.tx.Run(ctx, id); err != nil {
 		return r, err
 	}
@@ -252,10 +249,7 @@ func (c *call) listRunners(ctx context.Context, _ *none) (*api.ListRunnersRespon
 }
 
 func (c *call) revokeRunner(ctx context.Context, _ *none) (*api.RevokeRunnerResponse, error) {
-	id, err := c.id("runnerId")
-	if err != nil {
-		return nil, err
-	}
+	id := c.pathID("runnerId")
 	gone, err := c.tx.RevokeRunner(ctx, id)
 	out := &api.RevokeRunnerResponse{Runners: []string{}}
 	for _, r := range gone {

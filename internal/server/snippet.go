@@ -20,10 +20,7 @@ const maxPlaces = 10_000
 // project. That of a managed run has a part in scans of the run's commit alone: an upload that
 // was there already is answered with the scan that brought it.
 func (c *call) snippetScan(ctx context.Context) (redoubt.Scan, error) {
-	id, err := c.id("scanId")
-	if err != nil {
-		return redoubt.Scan{}, err
-	}
+	id := c.pathID("scanId")
 	scan, err := c.tx.Scan(ctx, id)
 	if err != nil {
 		return scan, err

@@ -66,10 +66,7 @@ func (c *call) listTickets(ctx context.Context, in *ticketsInput) (*api.ListTick
 // askedTicket finds the ticket that the path names, with the findings that the token may
 // see; a ticket about none of these does not exist for a token that is bound to projects.
 func (c *call) askedTicket(ctx context.Context) (t redoubt.Ticket, about []redoubt.TicketFinding, err error) {
-	id, err := c.id("ticketId")
-	if err != nil {
-		return t, nil, err
-	}
+	id := c.pathID("ticketId")
 	if t, err = c.tx.Ticket(ctx, id); err != nil {
 		return t, nil, err
 	}
