@@ -247,7 +247,7 @@ type RunOutcome struct {
 // After is the run once an attempt came to an outcome: it ends, or waits for another
 // attempt where that may mend what went wrong.
 func (r Run) After(o RunOutcome, now time.Time) Run {
-	r.Failure, r.Reason, r.LeaseUntil = o.Failure, Line(truncated(o.Reason, MaxRunReason)), time.Time{}
+	r.Failure, r.Reason, r.LeaseUntil = o.Failure, Line(CutBytes(o.Reason, MaxRunReason)), time.Time{}
 	if o.ScanID != 0 {
 		r.ScanID = o.ScanID
 	}
@@ -262,17 +262,6 @@ func (r Run) After(o RunOutcome, now time.Time) Run {
 	}
 	r.State, r.EndedAt = o.State, now
 	return r
-}
-
-// truncated cuts a text to a number of bytes, at a whole character.
-func truncated(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && s[most]&0xc0 == 0x80 {
-		most--
-	}
-	return s[:most]
 }
 
 // RunLost is the outcome of an attempt whose runner was not heard of within its lease.
