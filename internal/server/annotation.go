@@ -162,11 +162,7 @@ func mapped[From, To any](list *[]From, convert func(From) To) []To {
 	if list == nil || len(*list) == 0 {
 		return nil
 	}
-	out := make([]To, len(*list))
-	for i, v := range *list {
-		out[i] = convert(v)
-	}
-	return out
+	return redoubt.Map(*list, convert)
 }
 
 // writeTicket links the finding to the ticket that was sent, or to none.

@@ -264,10 +264,7 @@ func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.L
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]int64, len(list))
-	for i, r := range list {
-		ids[i] = r.ProjectID
-	}
+	ids := redoubt.Map(list, func(r redoubt.Repository) int64 { return r.ProjectID })
 	names, err := c.projectNames(ctx, ids)
 	if err != nil {
 		return nil, err

@@ -38,11 +38,7 @@ func notificationOf(n redoubt.Notification) api.Notification {
 }
 
 func notificationsOf(list []redoubt.Notification) []api.Notification {
-	out := make([]api.Notification, len(list))
-	for i, n := range list {
-		out[i] = notificationOf(n)
-	}
-	return out
+	return redoubt.Map(list, notificationOf)
 }
 
 func (c *call) listNotificationRules(ctx context.Context, _ *none) (*api.ListNotificationRulesResponse, error) {

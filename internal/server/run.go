@@ -41,10 +41,7 @@ func runOf(r redoubt.Run, project, runner string) api.Run {
 
 // runsOf are runs with the names of their projects and runners.
 func (c *call) runsOf(ctx context.Context, list ...redoubt.Run) ([]api.Run, error) {
-	ids := make([]int64, len(list))
-	for i, r := range list {
-		ids[i] = r.ProjectID
-	}
+	ids := redoubt.Map(list, func(r redoubt.Run) int64 { return r.ProjectID })
 	projects, err := c.projectNames(ctx, ids)
 	if err != nil {
 		return nil, err

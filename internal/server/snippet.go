@@ -98,10 +98,7 @@ func (c *call) putSnippets(ctx context.Context, in *request[api.PutSnippetsReque
 	if len(in.Body.Snippets) == 0 { // no ids would mean all findings
 		return &api.PutSnippetsResponse{}, nil
 	}
-	ids := make([]int64, len(in.Body.Snippets))
-	for i, s := range in.Body.Snippets {
-		ids[i] = s.FindingID
-	}
+	ids := redoubt.Map(in.Body.Snippets, func(s api.Snippet) int64 { return s.FindingID })
 	places, _, err := c.snippetPlaces(ctx, scan, ids)
 	if err != nil {
 		return nil, err

@@ -41,11 +41,7 @@ func ticketAnswer(t redoubt.Ticket, about []redoubt.TicketFinding) api.Ticket {
 }
 
 func findingIDs(about []redoubt.TicketFinding) []int64 {
-	ids := make([]int64, len(about))
-	for i, f := range about {
-		ids[i] = f.FindingID
-	}
-	return ids
+	return redoubt.Map(about, func(f redoubt.TicketFinding) int64 { return f.FindingID })
 }
 
 func (c *call) listTickets(ctx context.Context, in *ticketsInput) (*api.ListTicketsResponse, error) {
@@ -148,10 +144,7 @@ func (c *call) unlinkTicket(ctx context.Context, in *request[api.UnlinkTicketReq
 // allFindings reads findings by their ids, each once; one that is not there, or not for
 // the token to see, is redoubt.ErrNotFound.
 func (c *call) allFindings(ctx context.Context, ids []api.Int) ([]redoubt.Finding, error) {
-	wanted := make([]int64, len(ids))
-	for i, id := range ids {
-		wanted[i] = int64(id)
-	}
+	wanted := redoubt.Map(ids, func(id api.Int) int64 { return int64(id) })
 	found, err := c.someFindings(ctx, wanted)
 	if err != nil {
 		return nil, err

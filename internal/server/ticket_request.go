@@ -130,10 +130,7 @@ func (c *call) selectForTickets(ctx context.Context, in *createTicketsInput, out
 // failed.
 func (c *call) awaitTickets(ctx context.Context, out *api.CreateTicketsResponse) error {
 	pending := out.Pending
-	ids := make([]int64, len(pending))
-	for i, p := range pending {
-		ids[i] = p.TicketID
-	}
+	ids := redoubt.Map(pending, func(p api.TicketPending) int64 { return p.TicketID })
 	tickets, err := edge.AwaitTickets(ctx, c.server.Store, c.caller.Deployment.ID, ids, ticketWait,
 		func() bool { return c.server.CreatesTickets && !c.server.draining.Load() })
 	if err != nil {

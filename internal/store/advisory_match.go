@@ -90,10 +90,7 @@ func (tx *Tx) heldRows(ctx context.Context, inventories, packages []int64) (rows
 	if rows, err = tx.heldRowsBy(ctx, "inventory_id", inventories); err != nil {
 		return nil, nil, err
 	}
-	versions := make([]int64, len(rows))
-	for i, r := range rows {
-		versions[i] = r.version
-	}
+	versions := redoubt.Map(rows, func(r dependencyRow) int64 { return r.version })
 	slices.Sort(versions)
 	names, err = tx.readVersions(ctx, "v.id", slices.Compact(versions))
 	return rows, names, err

@@ -230,10 +230,7 @@ func (req *request) showConnection(status int, fault string) error {
 			return err
 		}
 		v.Pages = newPager(page, repositoriesPerPage, v.Seen, func(n int) string { return req.to(connectionPath(req.pathID, "")) + "?page=" + strconv.Itoa(n) })
-		ids := make([]int64, len(list))
-		for i, r := range list {
-			ids[i] = r.ProjectID
-		}
+		ids := redoubt.Map(list, func(r redoubt.Repository) int64 { return r.ProjectID })
 		names, err := tx.ProjectNames(ctx, ids)
 		if err != nil {
 			return err

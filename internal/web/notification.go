@@ -41,10 +41,7 @@ func (req *request) notifications() error {
 		v.Pages = newPager(page, notificationRulesPerPage, len(list), func(n int) string { return req.to(notificationsPath) + "?page=" + strconv.Itoa(n) })
 		from := min((page-1)*notificationRulesPerPage, len(list))
 		list = list[from:min(from+notificationRulesPerPage, len(list))]
-		ids := make([]int64, len(list))
-		for i, r := range list {
-			ids[i] = r.ID
-		}
+		ids := redoubt.Map(list, func(r redoubt.NotificationRule) int64 { return r.ID })
 		last, err := tx.LastNotifications(ctx, ids)
 		for _, r := range list {
 			v.Rows = append(v.Rows, notificationRow{r, deliveryRow{last[r.ID]}})

@@ -56,10 +56,7 @@ func (r runRow) Took() string {
 
 // runRows are runs with the names that a list shows.
 func runRows(ctx context.Context, tx *store.Tx, runs []redoubt.Run) ([]runRow, error) {
-	ids := make([]int64, len(runs))
-	for i, r := range runs {
-		ids[i] = r.ProjectID
-	}
+	ids := redoubt.Map(runs, func(r redoubt.Run) int64 { return r.ProjectID })
 	names, err := tx.ProjectNames(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -69,10 +66,7 @@ func runRows(ctx context.Context, tx *store.Tx, runs []redoubt.Run) ([]runRow, e
 	for _, r := range runners {
 		called[r.ID] = r.Name
 	}
-	rows := make([]runRow, len(runs))
-	for i, r := range runs {
-		rows[i] = runRow{r, names[r.ProjectID], called[r.RunnerID]}
-	}
+	rows := redoubt.Map(runs, func(r redoubt.Run) runRow { return runRow{r, names[r.ProjectID], called[r.RunnerID]} })
 	return rows, err
 }
 
