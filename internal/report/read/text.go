@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/redoubt/redoubt"
 )
 
 // Limits of strings, in bytes.
@@ -39,13 +37,13 @@ func (t Text) Block() string { return MultiLine(string(t), MaxBlock) }
 // OneLine returns a string without control characters, space around it, and what
 // is beyond so many bytes.
 func OneLine(s string, limit int) string {
-	return redoubt.CutBytes(strings.TrimSpace(WithoutControls(s, "")), limit)
+	return cut(strings.TrimSpace(WithoutControls(s, "")), limit)
 }
 
 // MultiLine returns a string without control characters but line ends and tabs,
 // and without what is beyond so many bytes.
 func MultiLine(s string, limit int) string {
-	return redoubt.CutBytes(WithoutControls(s, "\n\t"), limit)
+	return cut(WithoutControls(s, "\n\t"), limit)
 }
 
 // WithoutControls drops control characters, but for those to keep, and makes
@@ -76,6 +74,17 @@ func isPlain(s, keep string) bool {
 		}
 	}
 	return true
+}
+
+// cut shortens a text to a number of bytes, between characters.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return strings.Clone(s[:limit])
 }
 
 // Names cleans a list of names and drops repeats and empty ones.
