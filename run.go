@@ -76,9 +76,6 @@ var runKinds = enumNames[RunKind]{"", "full", "diff"}
 // String returns the wire name.
 func (k RunKind) String() string { return runKinds.name(k) }
 
-// ParseRunKind reads a wire name.
-func ParseRunKind(s string) (RunKind, bool) { return runKinds.parse(s) }
-
 // RunCause says why a managed run was queued.
 type RunCause uint8
 
@@ -94,9 +91,6 @@ var runCauses = enumNames[RunCause]{"", "schedule", "push", "change_request", "m
 
 // String returns the wire name.
 func (c RunCause) String() string { return runCauses.name(c) }
-
-// ParseRunCause reads a wire name.
-func ParseRunCause(s string) (RunCause, bool) { return runCauses.parse(s) }
 
 // RunFailure says whether another try may mend what went wrong.
 type RunFailure uint8
@@ -253,7 +247,7 @@ type RunOutcome struct {
 // After is the run once an attempt came to an outcome: it ends, or waits for another
 // attempt where that may mend what went wrong.
 func (r Run) After(o RunOutcome, now time.Time) Run {
-	r.Failure, r.Reason, r.LeaseUntil = o.Failure, Line(truncated(o.Reason, MaxRunReason)), time.Time{}
+	r.Failure, r.Reason, r.LeaseUntil = o.Failure, Line(CutBytes(o.Reason, MaxRunReason)), time.Time{}
 	if o.ScanID != 0 {
 		r.ScanID = o.ScanID
 	}
@@ -268,17 +262,6 @@ func (r Run) After(o RunOutcome, now time.Time) Run {
 	}
 	r.State, r.EndedAt = o.State, now
 	return r
-}
-
-// truncated cuts a text to a number of bytes, at a whole character.
-func truncated(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && s[most]&0xc0 == 0x80 {
-		most--
-	}
-	return s[:most]
 }
 
 // RunLost is the outcome of an attempt whose runner was not heard of within its lease.

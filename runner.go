@@ -42,14 +42,14 @@ func (r Runner) Present(now time.Time) bool { return now.Sub(r.SeenAt) < RunnerG
 
 // Normal is the runner with what it says of itself as it is kept and shown.
 func (r Runner) Normal() Runner {
-	r.Name = truncated(Line(strings.TrimSpace(r.Name)), MaxRunnerName)
+	r.Name = CutBytes(Line(strings.TrimSpace(r.Name)), MaxRunnerName)
 	if r.Name == "" {
 		r.Name = "runner"
 	}
-	r.Version, r.Isolation = truncated(Line(r.Version), MaxRunnerName), truncated(Line(r.Isolation), 2*MaxRunnerName)
+	r.Version, r.Isolation = CutBytes(Line(r.Version), MaxRunnerName), CutBytes(Line(r.Isolation), 2*MaxRunnerName)
 	labels := []string{}
 	for _, l := range r.Labels[:min(len(r.Labels), MaxRunnerLabels)] {
-		if l = truncated(Line(strings.TrimSpace(l)), MaxRunnerName); l != "" {
+		if l = CutBytes(Line(strings.TrimSpace(l)), MaxRunnerName); l != "" {
 			labels = append(labels, l)
 		}
 	}

@@ -53,14 +53,8 @@ func (c *Client) ListRepositories(ctx context.Context, deployment string, id int
 
 // Repositories yields all that a connection sees, by name.
 func (c *Client) Repositories(ctx context.Context, deployment string, id int64, q RepositoriesQuery) iter.Seq2[HostRepository, error] {
-	return cursored(q.Cursor, func(cursor string) ([]HostRepository, string, error) {
-		q.Cursor = cursor
-		answer, err := c.ListRepositories(ctx, deployment, id, q)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.Repositories, answer.Cursor, nil
-	})
+	return cursored(&q.Cursor, func() (*ListRepositoriesResponse, error) { return c.ListRepositories(ctx, deployment, id, q) },
+		func(a *ListRepositoriesResponse) ([]HostRepository, string) { return a.Repositories, a.Cursor })
 }
 
 // FollowRepositories makes projects of repositories.
@@ -85,14 +79,8 @@ func (c *Client) ListRuns(ctx context.Context, deployment string, q RunsQuery) (
 
 // Runs yields all managed runs, the newest first.
 func (c *Client) Runs(ctx context.Context, deployment string, q RunsQuery) iter.Seq2[Run, error] {
-	return cursored(q.Cursor, func(cursor string) ([]Run, string, error) {
-		q.Cursor = cursor
-		answer, err := c.ListRuns(ctx, deployment, q)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.Runs, answer.Cursor, nil
-	})
+	return cursored(&q.Cursor, func() (*ListRunsResponse, error) { return c.ListRuns(ctx, deployment, q) },
+		func(a *ListRunsResponse) ([]Run, string) { return a.Runs, a.Cursor })
 }
 
 // StartRun has a project scanned now.

@@ -9,164 +9,79 @@ import (
 // come in, one may be yielded twice, but none is lost.
 func (c *Client) Findings(ctx context.Context, deployment string, q FindingsQuery) iter.Seq2[CodeFinding, error] {
 	q.IssueType = "sast"
-	return numbered(q.Page, func(page int64) ([]CodeFinding, error) {
-		q.Page = page
-		answer, err := c.ListFindings(ctx, deployment, q)
-		if err != nil {
-			return nil, err
-		}
-		return answer.SASTFindings.Findings, nil
-	})
+	return numbered(&q.Page, func() (*ListFindingsResponse, error) { return c.ListFindings(ctx, deployment, q) },
+		func(a *ListFindingsResponse) []CodeFinding { return a.SASTFindings.Findings })
 }
 
 // SupplyChainFindings yields all supply-chain findings of a query.
 func (c *Client) SupplyChainFindings(ctx context.Context, deployment string, q FindingsQuery) iter.Seq2[SupplyChainFinding, error] {
 	q.IssueType = "sca"
-	return numbered(q.Page, func(page int64) ([]SupplyChainFinding, error) {
-		q.Page = page
-		answer, err := c.ListFindings(ctx, deployment, q)
-		if err != nil {
-			return nil, err
-		}
-		return answer.SCAFindings.Findings, nil
-	})
+	return numbered(&q.Page, func() (*ListFindingsResponse, error) { return c.ListFindings(ctx, deployment, q) },
+		func(a *ListFindingsResponse) []SupplyChainFinding { return a.SCAFindings.Findings })
 }
 
 // Projects yields all projects by name.
 func (c *Client) Projects(ctx context.Context, deployment string, q ProjectsQuery) iter.Seq2[Project, error] {
-	return numbered(q.Page, func(page int64) ([]Project, error) {
-		q.Page = page
-		answer, err := c.ListProjects(ctx, deployment, q)
-		if err != nil {
-			return nil, err
-		}
-		return answer.Projects, nil
-	})
+	return numbered(&q.Page, func() (*ListProjectsResponse, error) { return c.ListProjects(ctx, deployment, q) },
+		func(a *ListProjectsResponse) []Project { return a.Projects })
 }
 
 // Dependencies yields all dependencies of a request, none twice and none lost.
 func (c *Client) Dependencies(ctx context.Context, deployment string, r ListDependenciesRequest) iter.Seq2[Dependency, error] {
-	return cursored(string(r.Cursor), func(cursor string) ([]Dependency, string, error) {
-		r.Cursor = ID(cursor)
-		answer, err := c.ListDependencies(ctx, deployment, r)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.Dependencies, answer.Cursor, nil
-	})
+	return cursored(&r.Cursor, func() (*ListDependenciesResponse, error) { return c.ListDependencies(ctx, deployment, r) },
+		func(a *ListDependenciesResponse) ([]Dependency, string) { return a.Dependencies, a.Cursor })
 }
 
 // DependencyRepositories yields all projects that have dependencies.
 func (c *Client) DependencyRepositories(ctx context.Context, deployment string, r ListDependencyRepositoriesRequest) iter.Seq2[RepositorySummary, error] {
-	return cursored(string(r.Cursor), func(cursor string) ([]RepositorySummary, string, error) {
-		r.Cursor = ID(cursor)
-		answer, err := c.ListDependencyRepositories(ctx, deployment, r)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.RepositorySummaries, answer.Cursor, nil
-	})
+	return cursored(&r.Cursor, func() (*ListDependencyRepositoriesResponse, error) {
+		return c.ListDependencyRepositories(ctx, deployment, r)
+	},
+		func(a *ListDependencyRepositoriesResponse) ([]RepositorySummary, string) {
+			return a.RepositorySummaries, a.Cursor
+		})
 }
 
 // Lockfiles yields all lockfiles of a project.
 func (c *Client) Lockfiles(ctx context.Context, deployment, repositoryID string, r ListLockfilesRequest) iter.Seq2[LockfileSummary, error] {
-	return cursored(string(r.Cursor), func(cursor string) ([]LockfileSummary, string, error) {
-		r.Cursor = ID(cursor)
-		answer, err := c.ListLockfiles(ctx, deployment, repositoryID, r)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.LockfileSummaries, answer.Cursor, nil
-	})
+	return cursored(&r.Cursor, func() (*ListLockfilesResponse, error) { return c.ListLockfiles(ctx, deployment, repositoryID, r) },
+		func(a *ListLockfilesResponse) ([]LockfileSummary, string) { return a.LockfileSummaries, a.Cursor })
 }
 
 // Scans yields all scans of a search, newest first.
 func (c *Client) Scans(ctx context.Context, deployment string, r SearchScansRequest) iter.Seq2[Scan, error] {
-	return cursored(string(r.Cursor), func(cursor string) ([]Scan, string, error) {
-		r.Cursor = ID(cursor)
-		answer, err := c.SearchScans(ctx, deployment, r)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.Scans, answer.Cursor, nil
-	})
+	return cursored(&r.Cursor, func() (*SearchScansResponse, error) { return c.SearchScans(ctx, deployment, r) },
+		func(a *SearchScansResponse) ([]Scan, string) { return a.Scans, a.Cursor })
 }
 
 // PolicyRules yields all rules of a policy.
 func (c *Client) PolicyRules(ctx context.Context, deployment, policyID string, q PolicyRulesQuery) iter.Seq2[PolicyRule, error] {
-	return cursored(q.Cursor, func(cursor string) ([]PolicyRule, string, error) {
-		q.Cursor = cursor
-		answer, err := c.ListPolicyRules(ctx, deployment, policyID, q)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.Rules, answer.Cursor, nil
-	})
+	return cursored(&q.Cursor, func() (*ListPolicyRulesResponse, error) { return c.ListPolicyRules(ctx, deployment, policyID, q) },
+		func(a *ListPolicyRulesResponse) ([]PolicyRule, string) { return a.Rules, a.Cursor })
 }
 
 // Exceptions yields all exceptions of a query, the newest first.
 func (c *Client) Exceptions(ctx context.Context, deployment string, q ExceptionsQuery) iter.Seq2[Exception, error] {
-	return cursored(q.Cursor, func(cursor string) ([]Exception, string, error) {
-		q.Cursor = cursor
-		answer, err := c.ListExceptions(ctx, deployment, q)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.Exceptions, answer.Cursor, nil
-	})
+	return cursored(&q.Cursor, func() (*ListExceptionsResponse, error) { return c.ListExceptions(ctx, deployment, q) },
+		func(a *ListExceptionsResponse) ([]Exception, string) { return a.Exceptions, a.Cursor })
 }
 
 // Tickets yields all tickets that the token may see, by id.
 func (c *Client) Tickets(ctx context.Context, deployment string, q TicketsQuery) iter.Seq2[Ticket, error] {
-	return cursored(q.Cursor, func(cursor string) ([]Ticket, string, error) {
-		q.Cursor = cursor
-		answer, err := c.ListTickets(ctx, deployment, q)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.Tickets, answer.Cursor, nil
-	})
+	return cursored(&q.Cursor, func() (*ListTicketsResponse, error) { return c.ListTickets(ctx, deployment, q) },
+		func(a *ListTicketsResponse) ([]Ticket, string) { return a.Tickets, a.Cursor })
 }
 
 // VEXStatements yields all statements of a VEX document, in its own order.
 func (c *Client) VEXStatements(ctx context.Context, deployment string, id int64, q ExceptionQuery) iter.Seq2[VEXStatement, error] {
-	return cursored(q.Cursor, func(cursor string) ([]VEXStatement, string, error) {
-		q.Cursor = cursor
-		answer, err := c.GetException(ctx, deployment, id, q)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.Statements, answer.Cursor, nil
-	})
+	return cursored(&q.Cursor, func() (*ExceptionResponse, error) { return c.GetException(ctx, deployment, id, q) },
+		func(a *ExceptionResponse) ([]VEXStatement, string) { return a.Statements, a.Cursor })
 }
 
 // Secrets yields all secrets of a query.
 func (c *Client) Secrets(ctx context.Context, deployment string, q SecretsQuery) iter.Seq2[Secret, error] {
-	return cursored(q.Cursor, func(cursor string) ([]Secret, string, error) {
-		q.Cursor = cursor
-		answer, err := c.ListSecrets(ctx, deployment, q)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.Findings, answer.Cursor, nil
-	})
-}
-
-// Vulns yields all supply-chain findings of a request in their older shape.
-func (c *Client) Vulns(ctx context.Context, deployment string, r ListVulnsRequest) iter.Seq2[Vuln, error] {
-	return func(yield func(Vuln, error) bool) {
-		for {
-			answer, err := c.ListVulns(ctx, deployment, r)
-			if err != nil {
-				pass[Vuln](nil, err, yield)
-				return
-			}
-			if !pass(answer.Vulns, nil, yield) || answer.Cursor == nil {
-				return
-			}
-			r.Cursor = answer.Cursor
-		}
-	}
+	return cursored(&q.Cursor, func() (*ListSecretsResponse, error) { return c.ListSecrets(ctx, deployment, q) },
+		func(a *ListSecretsResponse) ([]Secret, string) { return a.Findings, a.Cursor })
 }
 
 // FollowFindings yields what changed since a cursor or a time in parts, to the last there is
@@ -185,61 +100,52 @@ func (c *Client) FollowFindings(ctx context.Context, deployment string, q Findin
 
 // Impact yields all that have a vulnerability.
 func (c *Client) Impact(ctx context.Context, deployment, id string, q ImpactQuery) iter.Seq2[Impact, error] {
-	return cursored(q.Cursor, func(cursor string) ([]Impact, string, error) {
-		q.Cursor = cursor
-		answer, err := c.AdvisoryImpact(ctx, deployment, id, q)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.Impact, answer.Cursor, nil
-	})
+	return cursored(&q.Cursor, func() (*ImpactResponse, error) { return c.AdvisoryImpact(ctx, deployment, id, q) },
+		func(a *ImpactResponse) ([]Impact, string) { return a.Impact, a.Cursor })
 }
 
 // Notifications yields all notifications of a rule.
 func (c *Client) Notifications(ctx context.Context, deployment string, rule int64, q NotificationsQuery) iter.Seq2[Notification, error] {
-	return cursored(q.Cursor, func(cursor string) ([]Notification, string, error) {
-		q.Cursor = cursor
-		answer, err := c.ListNotifications(ctx, deployment, rule, q)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.Notifications, answer.Cursor, nil
-	})
+	return cursored(&q.Cursor, func() (*ListNotificationsResponse, error) { return c.ListNotifications(ctx, deployment, rule, q) },
+		func(a *ListNotificationsResponse) ([]Notification, string) { return a.Notifications, a.Cursor })
 }
 
 // Deliveries yields all deliveries of a connection.
 func (c *Client) Deliveries(ctx context.Context, deployment string, connection int64, q DeliveriesQuery) iter.Seq2[Delivery, error] {
-	return cursored(q.Cursor, func(cursor string) ([]Delivery, string, error) {
-		q.Cursor = cursor
-		answer, err := c.ListDeliveries(ctx, deployment, connection, q)
-		if err != nil {
-			return nil, "", err
-		}
-		return answer.Deliveries, answer.Cursor, nil
-	})
+	return cursored(&q.Cursor, func() (*ListDeliveriesResponse, error) { return c.ListDeliveries(ctx, deployment, connection, q) },
+		func(a *ListDeliveriesResponse) ([]Delivery, string) { return a.Deliveries, a.Cursor })
 }
 
-// numbered walks pages by number until one is empty.
-func numbered[T any](page int64, fetch func(page int64) ([]T, error)) iter.Seq2[T, error] {
+// numbered walks pages by number until one is empty. page is that of the query of fetch.
+func numbered[A, T any](page *int64, fetch func() (*A, error), items func(*A) []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for ; ; page++ {
-			items, err := fetch(page)
-			if !pass(items, err, yield) || len(items) == 0 {
+		for ; ; *page++ {
+			answer, err := fetch()
+			if err != nil {
+				pass(nil, err, yield)
+				return
+			}
+			if list := items(answer); !pass(list, nil, yield) || len(list) == 0 {
 				return
 			}
 		}
 	}
 }
 
-// cursored walks pages by cursor until there is none.
-func cursored[T any](cursor string, fetch func(cursor string) ([]T, string, error)) iter.Seq2[T, error] {
+// cursored walks pages by cursor until there is none. cursor is that of the query of fetch.
+func cursored[A, T any, C ~string](cursor *C, fetch func() (*A, error), items func(*A) ([]T, string)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
-			items, next, err := fetch(cursor)
-			if !pass(items, err, yield) || next == "" {
+			answer, err := fetch()
+			if err != nil {
+				pass(nil, err, yield)
 				return
 			}
-			cursor = next
+			list, next := items(answer)
+			if !pass(list, nil, yield) || next == "" {
+				return
+			}
+			*cursor = C(next)
 		}
 	}
 }

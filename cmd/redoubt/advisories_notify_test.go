@@ -10,6 +10,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/notify"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -63,7 +64,7 @@ func newestTold(t *testing.T, st *store.Store, deployment int64, n *notify.Notif
 	for {
 		j, err := storetest.Claim(t.Context(), st, time.Minute, store.NotifyJob)
 		if err == nil && j != nil {
-			_, _, err = n.Match(t.Context(), *j)
+			_, _, err = queue.Do(n.Match)(t.Context(), *j)
 			err = errors.Join(err, st.FinishJob(t.Context(), *j, nil, ""))
 		}
 		if err != nil {

@@ -32,26 +32,26 @@ func (s *service) kinds(a *app) map[string]queue.Kind {
 		k.Work = work
 		return k
 	}
-	tickets := of(host, s.keeper.CreateTicket)
+	tickets := of(host, queue.Do(s.keeper.CreateTicket))
 	tickets.Attempts, tickets.Abandoned = hosts.TicketAttempts, s.keeper.TicketAbandoned
 	kinds := map[string]queue.Kind{
 		agent.ScanJob: {
-			Work: s.scanner.Apply, Abandoned: s.scanner.Abandoned,
+			Work: queue.Do(s.scanner.Apply), Abandoned: s.scanner.Abandoned,
 			Attempts: agent.Attempts, Lease: scanLease, DuringShutdown: true,
 		},
 		server.SBOMJob: {Work: exportSBOM(a, s.store)},
 		store.NotifyJob: {
-			Work: s.notifier.Match, MaxRunning: 4, MaxPerDeployment: 1, Ordered: true,
+			Work: queue.Do(s.notifier.Match), MaxRunning: 4, MaxPerDeployment: 1, Ordered: true,
 			Lease: scanLease, Attempts: notify.MatchAttempts,
 		},
 		store.DeliverJob: {
-			Work: s.notifier.Deliver, MaxRunning: 128, MaxPerDeployment: 32, MaxPerKey: 4,
+			Work: queue.Do(s.notifier.Deliver), MaxRunning: 128, MaxPerDeployment: 32, MaxPerKey: 4,
 			Lease: deliverLease, Attempts: manyAttempts,
 		},
-		store.HearJob:     of(host, s.keeper.Hear),
-		store.TellJob:     of(host, s.keeper.Tell),
+		store.HearJob:     of(host, queue.Do(s.keeper.Hear)),
+		store.TellJob:     of(host, queue.Do(s.keeper.Tell)),
 		store.TicketJob:   tickets,
-		store.FollowJob:   {Work: s.keeper.Follow, MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4, Attempts: manyAttempts},
+		store.FollowJob:   {Work: queue.Do(s.keeper.Follow), MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4, Attempts: manyAttempts},
 		store.ScheduleJob: {Work: s.scheduleRuns, MaxRunning: 4, Attempts: manyAttempts},
 		store.MatchJob:    {Work: s.matchAdvisories, MaxRunning: 1, Attempts: manyAttempts},
 	}

@@ -152,10 +152,7 @@ func (l *loader) flush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	names := make([]string, len(l.batch))
-	for i, r := range l.batch {
-		names[i] = strings.TrimSuffix(path.Base(r.name), ".json")
-	}
+	names := redoubt.Map(l.batch, func(r rawRecord) string { return strings.TrimSuffix(path.Base(r.name), ".json") })
 	known, err := l.store.AdvisoryDigests(ctx, names)
 	if err != nil {
 		return err

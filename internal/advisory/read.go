@@ -113,13 +113,10 @@ func jsonString(raw json.RawMessage) (s string) {
 // truncate shortens a text to at most n bytes, between characters.
 func truncate(s string, n int) string {
 	s = strings.ToValidUTF8(strings.TrimSpace(strings.ReplaceAll(s, "\x00", "")), "\uFFFD")
-	if len(s) <= n {
-		return s
+	if short := redoubt.CutBytes(s, n); short != s {
+		return short + "…"
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return s
 }
 
 func parseTime(s string) time.Time {

@@ -78,10 +78,7 @@ func (t *turn) through() int {
 
 // round has the refs at some places follow a version of the advisories.
 func (s *Sweep[T]) round(ctx context.Context, tx T, t *turn, places []int, scope *Scope, version int64) error {
-	refs := make([]redoubt.ProjectRef, len(places))
-	for i, place := range places {
-		refs[i] = t.refs[place]
-	}
+	refs := redoubt.Map(places, func(place int) redoubt.ProjectRef { return t.refs[place] })
 	advised, err := s.Library.MatchAll(ctx, tx, refs, scope)
 	if err != nil {
 		return err

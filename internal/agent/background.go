@@ -104,20 +104,16 @@ func (a *Agent) appliedAnswer(ctx context.Context, deployment int64, uniqueID st
 	return answer, err
 }
 
-// Apply is the queue.Work that applies a scan: once, however often it is tried
+// Apply applies a scan: once, however often it is tried
 // and whoever else tries.
-func (a *Agent) Apply(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
-	var in scanJob
-	if err := json.Unmarshal(j.Input, &in); err != nil {
-		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
-	}
+func (a *Agent) Apply(ctx context.Context, j redoubt.Job, in scanJob) error {
 	defer a.applied.notifyAll()
-	err = a.apply(ctx, j.DeploymentID, in)
+	err := a.apply(ctx, j.DeploymentID, in)
 	if reason := permanentReason(err, j.Attempt); reason != "" && ctx.Err() == nil {
 		a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID, "unique_id", in.UniqueID, "error", err)
-		return nil, "", errors.Join(a.giveUp(ctx, j.DeploymentID, in, reason), queue.PermanentError{Reason: reason})
+		return errors.Join(a.giveUp(ctx, j.DeploymentID, in, reason), queue.PermanentError{Reason: reason})
 	}
-	return nil, "", err
+	return err
 }
 
 // Abandoned is that of queue.Kind: it ends a scan whose last attempt to be

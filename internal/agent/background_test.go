@@ -61,7 +61,7 @@ func TestScanThatTakesLongIsFinishedInTheBackground(t *testing.T) {
 		if err := w.store.FinishJob(w.Context(), dead, nil, ""); !errors.Is(err, redoubt.ErrConflict) {
 			w.Errorf("the dead worker's lease still holds: %v", err)
 		}
-		if _, _, err := w.agent.Apply(w.Context(), dead); err != nil {
+		if _, _, err := queue.Do(w.agent.Apply)(w.Context(), dead); err != nil {
 			w.Errorf("the dead worker, come back: %v", err)
 		}
 		list, _ := w.code("main")
@@ -139,7 +139,7 @@ func TestNoWaitIsNoWait(t *testing.T) {
 	w.store.OnQueued(func() {
 		once.Do(func() {
 			go func() {
-				_, _, err := w.agent.Apply(w.Context(), w.claim())
+				_, _, err := queue.Do(w.agent.Apply)(w.Context(), w.claim())
 				applied <- err
 			}()
 		})
@@ -169,11 +169,11 @@ func (w *world) cannotBeStored(kept string) {
 		return tx.KeepAgentReport(ctx, "307e5059-799d-47ee-9776-4d7e93de5352", []byte(kept))
 	})
 	j := w.claim()
-	if _, _, err := w.agent.Apply(w.Context(), j); err == nil || errors.As(err, new(queue.PermanentError)) {
+	if _, _, err := queue.Do(w.agent.Apply)(w.Context(), j); err == nil || errors.As(err, new(queue.PermanentError)) {
 		w.Errorf("the first attempt: %v, want another one", err)
 	}
 	j.Attempt = agent.Attempts
-	_, _, err := w.agent.Apply(w.Context(), j)
+	_, _, err := queue.Do(w.agent.Apply)(w.Context(), j)
 	var permanent queue.PermanentError
 	if !errors.As(err, &permanent) {
 		w.Fatalf("the last attempt: %v", err)

@@ -24,7 +24,7 @@ func (w *world) farWorker() (*storetest.Proxy, *queue.Queue) {
 	far := storetest.Open(w.T, config)
 	logger := slog.New(slog.DiscardHandler)
 	a := agent.New(agent.Config{Store: far, Logger: logger, Clock: w.clock.Now, SecretKey: []byte("0123456789abcdef0123456789abcdef"), EncodeOutcome: server.ScanAnswer})
-	return proxy, queue.New(far, map[string]queue.Kind{agent.ScanJob: {Work: a.Apply, MaxRunning: 1, Attempts: agent.Attempts, Abandoned: a.Abandoned}},
+	return proxy, queue.New(far, map[string]queue.Kind{agent.ScanJob: {Work: queue.Do(a.Apply), MaxRunning: 1, Attempts: agent.Attempts, Abandoned: a.Abandoned}},
 		queue.Options{Poll: 10 * time.Millisecond, Clock: w.clock.Now, Logger: logger})
 }
 

@@ -65,7 +65,7 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 		Store: w.store, Logger: logger, Clock: w.clock.Now, SecretKey: key, MaxUpload: 1 << 20, Wait: time.Minute,
 		EncodeOutcome: server.ScanAnswer,
 	})
-	w.work = queue.New(w.store, map[string]queue.Kind{agent.ScanJob: {Work: w.agent.Apply, Attempts: agent.Attempts, Abandoned: w.agent.Abandoned}}, queue.Options{Clock: w.clock.Now, Logger: logger})
+	w.work = queue.New(w.store, map[string]queue.Kind{agent.ScanJob: {Work: queue.Do(w.agent.Apply), Attempts: agent.Attempts, Abandoned: w.agent.Abandoned}}, queue.Options{Clock: w.clock.Now, Logger: logger})
 	w.store.OnQueued(w.work.Wake)
 	w.run()
 	a := w.agent

@@ -191,7 +191,7 @@ func (g *garden) serveScanners() {
 			return redoubt.CloneSource{URL: "https://git.example/acme/payments"}, nil
 		},
 	})
-	scans := queue.Kind{Work: a.Apply, Attempts: agent.Attempts, Abandoned: a.Abandoned}
+	scans := queue.Kind{Work: queue.Do(a.Apply), Attempts: agent.Attempts, Abandoned: a.Abandoned}
 	options := queue.Options{Clock: g.clock.Now, Logger: log}
 	work := queue.New(g.store, map[string]queue.Kind{agent.ScanJob: scans}, options)
 	g.store.OnQueued(work.Wake)

@@ -28,7 +28,9 @@ func ReviewVEX(ctx context.Context, s Store, d redoubt.VEXDocument, shown []redo
 	return review(ctx, s, list, d, shown)
 }
 
-func isProposal(e redoubt.Exception) bool { return e.Document != nil && e.State == redoubt.ExceptionRequested }
+func isProposal(e redoubt.Exception) bool {
+	return e.Document != nil && e.State == redoubt.ExceptionRequested
+}
 
 // ReviewProposals is ReviewVEX, by id, of those exceptions of a list that are proposed documents, each
 // as a whole. It only reads.

@@ -2,12 +2,10 @@ package hosts
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -24,30 +22,26 @@ const followFor = 4 * time.Minute
 // forgetAfter is the retention of cached data of a connection without requests.
 const forgetAfter = 2 * checkEvery
 
-// Follow is the queue.Work of store.FollowJob: it polls a connection for repositories, pushes and
+// Follow runs a store.FollowJob: it polls a connection for repositories, pushes and
 // change requests, and adds the next job.
-func (k *Keeper) Follow(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
-	var in store.Following
-	if err := json.Unmarshal(j.Input, &in); err != nil {
-		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
-	}
-	c, d, err := redoubt.Connection{}, redoubt.Deployment{}, error(nil)
-	err = k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
+func (k *Keeper) Follow(ctx context.Context, j redoubt.Job, in store.Following) error {
+	c, d := redoubt.Connection{}, redoubt.Deployment{}
+	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		d = tx.Deployment()
 		c, err = tx.Connection(ctx, in.ConnectionID)
 		return err
 	})
 	if errors.Is(err, redoubt.ErrNotFound) { // the connection was deleted
-		return nil, "", nil
+		return nil
 	}
 	if err != nil {
-		return nil, "", err
+		return err
 	}
 	k.Hosts.Forget(k.Clock().Add(-forgetAfter))
 	if k.follow(store.Long(ctx), d, c); ctx.Err() != nil { // after short writes
-		return nil, "", ctx.Err()
+		return ctx.Err()
 	}
-	return nil, "", k.Store.Update(ctx, d.ID, following, func(ctx context.Context, tx *store.Tx) error {
+	return k.Store.Update(ctx, d.ID, following, func(ctx context.Context, tx *store.Tx) error {
 		return tx.QueueFollowing(ctx, c, tx.Now().Add(store.FollowEvery))
 	})
 }

@@ -153,18 +153,14 @@ func subjectOf(e scm.Event) string {
 	return fmt.Sprintf("%d %s %d %s", e.Kind, e.Repository, e.Number, e.Branch)
 }
 
-// Hear is the queue.Work that works a webhook off (store.HearJob).
-func (k *Keeper) Hear(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
-	var in heard
-	if err := json.Unmarshal(j.Input, &in); err != nil {
-		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
-	}
+// Hear runs a store.HearJob: it processes a webhook.
+func (k *Keeper) Hear(ctx context.Context, j redoubt.Job, in heard) error {
 	c, err := k.connection(ctx, j.DeploymentID, in.Connection)
 	if errors.Is(err, redoubt.ErrNotFound) {
-		return nil, "", queue.PermanentError{Reason: "the connection is gone"}
+		return queue.PermanentError{Reason: "the connection is gone"}
 	}
 	if err != nil {
-		return nil, "", err
+		return err
 	}
 	asking, cancel := context.WithTimeout(ctx, tellFor)
 	defer cancel()
@@ -173,9 +169,9 @@ func (k *Keeper) Hear(ctx context.Context, j redoubt.Job) (result []byte, media 
 		outcome, err = err.Error(), nil
 	}
 	if err != nil {
-		return nil, "", k.askedFor(j, err)
+		return k.askedFor(j, err)
 	}
-	return nil, "", k.Store.Update(ctx, j.DeploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+	return k.Store.Update(ctx, j.DeploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		return tx.FinishDelivery(ctx, in.Delivery, redoubt.Line(outcome))
 	})
 }

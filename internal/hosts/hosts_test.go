@@ -255,13 +255,13 @@ func TestTellingMeetsWhatHostsDo(t *testing.T) {
 		w.connect()
 		j := w.scan(first)
 		w.host.down = redoubt.ErrUnavailable
-		_, _, err := w.keeper.Tell(t.Context(), j)
+		_, _, err := queue.Do(w.keeper.Tell)(t.Context(), j)
 		var permanent queue.PermanentError
 		if err == nil || errors.As(err, &permanent) || queue.Outage(err) {
 			t.Errorf("a host that is down: %v", err)
 		}
 		w.host.down = &scm.HostError{Status: http.StatusForbidden}
-		if _, _, err = w.keeper.Tell(t.Context(), j); !errors.As(err, &permanent) {
+		if _, _, err = queue.Do(w.keeper.Tell)(t.Context(), j); !errors.As(err, &permanent) {
 			t.Errorf("a host that refuses: %v", err)
 		}
 		w.must(s.FailJob(t.Context(), j, permanent.Reason))

@@ -132,7 +132,7 @@ func TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w, of, other := newShared(t, s, 12)
 		w.scanAll(w.d.ID)
-		stop := w.work(store.TellJob, queue.Kind{Work: w.keeper.Tell, MaxRunning: 8, MaxPerDeployment: 4, MaxPerKey: 2})
+		stop := w.work(store.TellJob, queue.Kind{Work: queue.Do(w.keeper.Tell), MaxRunning: 8, MaxPerDeployment: 4, MaxPerKey: 2})
 		defer func() { close(of.let); stop() }()
 		eventually(t, "the slow ones are asked", func() bool { return len(of.slow.asked) >= 4 })
 		w.scanAll(other.ID)
@@ -147,7 +147,7 @@ func TestSlowHostsOfOneDeploymentAreFollowedByTheSide(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	w, of, other := newShared(t, s, 40)
 	of.quick.open = []redoubt.ChangeRequest{{Number: 7, State: redoubt.ChangeOpen, HeadCommit: first}}
-	stop := w.work(store.FollowJob, queue.Kind{Work: w.keeper.Follow, MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4})
+	stop := w.work(store.FollowJob, queue.Kind{Work: queue.Do(w.keeper.Follow), MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4})
 	defer func() { close(of.let); stop() }()
 	eventually(t, "the slow ones are asked, and the other found", func() bool {
 		found := 0
@@ -179,7 +179,7 @@ func TestOneSlowHostOfManyDeploymentsIsFollowedByTheSide(t *testing.T) {
 		w.must(err)
 		w.add(d.ID, "https://slow0.example")
 	}
-	stop := w.work(store.FollowJob, queue.Kind{Work: w.keeper.Follow, MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4})
+	stop := w.work(store.FollowJob, queue.Kind{Work: queue.Do(w.keeper.Follow), MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4})
 	defer func() { close(of.let); stop() }()
 	eventually(t, "the slow one is asked by four, and the other", func() bool {
 		of.quick.mu.Lock()
@@ -221,7 +221,7 @@ func TestWhatAHostIsAskedHasATimeOfItsOwn(t *testing.T) {
 	of := timedHost{w.host, make(chan time.Time, 10)}
 	c.Hosts = of
 	w.keeper = hosts.New(c)
-	defer w.work(store.FollowJob, queue.Kind{Work: w.keeper.Follow})()
+	defer w.work(store.FollowJob, queue.Kind{Work: queue.Do(w.keeper.Follow)})()
 	check, poll := <-of.until, <-of.until
 	if check.IsZero() || !poll.After(check) {
 		t.Errorf("it is asked for its repositories until %v, and for news until %v", check, poll)
@@ -242,7 +242,7 @@ func TestAHostThatIsDownIsAskedForADay(t *testing.T) {
 	for _, c := range []struct{ after, want time.Duration }{{0, 5 * time.Second}, {time.Minute, 15 * time.Second}, {23 * time.Hour, 5 * time.Minute}} {
 		clock.Advance(c.after)
 		j := w.claim()
-		_, _, err := w.keeper.Tell(t.Context(), j)
+		_, _, err := queue.Do(w.keeper.Tell)(t.Context(), j)
 		wait, is := errors.AsType[queue.WaitError](err)
 		if !is || wait.Wait.Round(time.Second) != c.want || !strings.Contains(wait.Reason, "nobody answers") || queue.Outage(err) {
 			t.Errorf("after %v: %v, waiting %v, want %v", c.after, err, wait.Wait, c.want)

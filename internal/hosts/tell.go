@@ -2,7 +2,6 @@ package hosts
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -40,28 +39,25 @@ type message struct {
 	items      []item // of all scans of the commit, on whichever ref
 }
 
-// Tell is the queue.Work that tells a code host what became of a commit (store.TellJob).
-func (k *Keeper) Tell(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
-	m := message{}
-	if err := json.Unmarshal(j.Input, &m.telling); err != nil {
-		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
-	}
-	err = k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
+// Tell runs a store.TellJob: it reports the results of a commit to its code host.
+func (k *Keeper) Tell(ctx context.Context, j redoubt.Job, about store.Telling) error {
+	m := message{telling: about}
+	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
 		return m.read(ctx, tx, k.Clock())
 	})
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound):
-		return nil, "", queue.PermanentError{Reason: "the project is no repository of a connection any more"}
+		return queue.PermanentError{Reason: "the project is no repository of a connection any more"}
 	case err != nil || m.verdict.state == 0:
-		return nil, "", err
+		return err
 	}
 	saying, cancel := context.WithTimeout(ctx, tellFor)
 	defer cancel()
 	err = k.say(saying, m)
 	if err == nil && m.verdict.again > 0 { // what is waited for may never come
-		return nil, "", queue.WaitError{Wait: m.verdict.again, Reason: "a scan of the commit did not end"}
+		return queue.WaitError{Wait: m.verdict.again, Reason: "a scan of the commit did not end"}
 	}
-	return nil, "", k.askedFor(j, err)
+	return k.askedFor(j, err)
 }
 
 // asked is an error of a host as one of a job: no outage of the database, and for good

@@ -39,22 +39,18 @@ type order struct {
 	items      []ticketItem
 }
 
-// CreateTicket is the queue.Work that creates a ticket in its tracker (store.TicketJob). It
+// CreateTicket runs a store.TicketJob: it creates a ticket in its tracker. It
 // looks for one that an earlier attempt wrote first, so that there are never two.
-func (k *Keeper) CreateTicket(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
-	var what store.TicketOrder
-	if err := json.Unmarshal(j.Input, &what); err != nil {
-		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
-	}
+func (k *Keeper) CreateTicket(ctx context.Context, j redoubt.Job, what store.TicketOrder) error {
 	o := order{}
-	err = k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error { return o.read(ctx, tx, what.TicketID) })
+	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error { return o.read(ctx, tx, what.TicketID) })
 	switch {
 	case errors.Is(err, errNotWanted):
-		return nil, "", nil
+		return nil
 	case errors.Is(err, redoubt.ErrNotFound):
-		return nil, "", k.failTicket(ctx, j.DeploymentID, what.TicketID, "The connection or the findings are gone.")
+		return k.failTicket(ctx, j.DeploymentID, what.TicketID, "The connection or the findings are gone.")
 	case err != nil:
-		return nil, "", err
+		return err
 	}
 	asking, cancel := context.WithTimeout(ctx, ticketFor)
 	defer cancel()
@@ -64,15 +60,15 @@ func (k *Keeper) CreateTicket(ctx context.Context, j redoubt.Job) (result []byte
 	permanent, ends := errors.AsType[queue.PermanentError](err)
 	switch {
 	case err == nil:
-		return nil, "", k.noteTicket(ctx, o, made)
+		return k.noteTicket(ctx, o, made)
 	case ctx.Err() != nil:
-		return nil, "", err
+		return err
 	case ends:
-		return nil, "", k.failTicket(ctx, j.DeploymentID, what.TicketID, permanent.Reason)
+		return k.failTicket(ctx, j.DeploymentID, what.TicketID, permanent.Reason)
 	case busy && old || refused(err) || errors.Is(err, scm.ErrUnsupported) || j.Attempt >= TicketAttempts:
-		return nil, "", k.failTicket(ctx, j.DeploymentID, what.TicketID, sentence(err))
+		return k.failTicket(ctx, j.DeploymentID, what.TicketID, sentence(err))
 	}
-	return nil, "", errors.Join(asked(err), k.changeTicket(ctx, j.DeploymentID, what.TicketID, func(t *redoubt.Ticket) { t.Problem = sentence(err) }))
+	return errors.Join(asked(err), k.changeTicket(ctx, j.DeploymentID, what.TicketID, func(t *redoubt.Ticket) { t.Problem = sentence(err) }))
 }
 
 // sentence is an error for people, in pages and answers.

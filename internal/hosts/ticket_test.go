@@ -127,14 +127,14 @@ func TestTicketsAreCreatedOnce(t *testing.T) {
 		a, b := w.find("rule.a", 3), w.find("rule.a", 9)
 		id, j := w.askTicket(a, b)
 		w.host.issues.lost = true
-		if _, _, err := w.keeper.CreateTicket(t.Context(), j); err == nil {
+		if _, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j); err == nil {
 			t.Fatal("an answer that is lost is taken for one")
 		}
 		if got := w.ticket(id); got.State != redoubt.TicketRequested || got.Problem == "" || w.shownTicket(a) != nil {
 			t.Errorf("then it is %+v", got)
 		}
 		for range 2 { // as after a crash, and then once more
-			_, _, err := w.keeper.CreateTicket(t.Context(), j)
+			_, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j)
 			w.must(err)
 		}
 		same(t, "issues at the host", len(w.host.issues.drafts), 1)
@@ -182,7 +182,7 @@ func TestTicketsThatCannotBeCreated(t *testing.T) {
 				w.host.down, w.now = nil, storetest.Epoch.Add(time.Hour)
 				id, j := w.askTicket(w.find("rule.a", 3))
 				w.host.down, j.Attempt = c.down, c.attempt
-				_, _, err := w.keeper.CreateTicket(t.Context(), j)
+				_, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j)
 				_, ends := errors.AsType[queue.PermanentError](err)
 				if got := w.ticket(id); err == nil || ends != c.ends || got.State != c.state || got.Problem == "" {
 					t.Errorf("it is %+v, and the job's error %v", got, err)
@@ -205,7 +205,7 @@ func TestATicketThatNobodyWantsAnyMore(t *testing.T) {
 		_, err := ticket.Delete(ctx, tx, id)
 		return err
 	})
-	_, _, err := w.keeper.CreateTicket(t.Context(), j)
+	_, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j)
 	w.must(err)
 	same(t, "issues at the host", len(w.host.issues.drafts), 0)
 }
@@ -216,7 +216,7 @@ func TestStatesOfTicketsAreReadBack(t *testing.T) {
 		c := w.connect()
 		f := w.find("rule.a", 3)
 		id, j := w.askTicket(f)
-		_, _, err := w.keeper.CreateTicket(t.Context(), j)
+		_, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j)
 		w.must(err)
 		by := w.find("rule.b", 5)
 		var linked ticket.Linked
@@ -267,7 +267,7 @@ func TestTicketsAskWhoReadsThem(t *testing.T) {
 				return tx.PutTicketSetting(ctx, redoubt.TicketSetting{Public: c.allowed})
 			})
 			c.now(&w.host.repositories[0])
-			_, _, err := w.keeper.CreateTicket(t.Context(), j)
+			_, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j)
 			got := w.ticket(id)
 			_, ends := errors.AsType[queue.PermanentError](err)
 			switch made := len(w.host.issues.drafts) == 1; {
@@ -290,7 +290,7 @@ func TestASearchThatFailsMakesNoTicket(t *testing.T) {
 	} {
 		id, j := w.askTicket(w.find("rule.a", 3))
 		w.host.issues.search = &scm.HostError{Status: status}
-		if _, _, err := w.keeper.CreateTicket(t.Context(), j); err == nil || w.ticket(id).State != state {
+		if _, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j); err == nil || w.ticket(id).State != state {
 			t.Errorf("%d: %v, %+v", status, err, w.ticket(id))
 		}
 		w.must(w.s.FailJob(t.Context(), j, "x"))
@@ -305,13 +305,13 @@ func TestTicketsWaitForTheirTurn(t *testing.T) {
 	w.connect()
 	id, j := w.askTicket(w.find("rule.a", 3))
 	w.host.down = &redoubt.BusyError{Text: "wait", Wait: 30 * 24 * time.Hour}
-	_, _, err := w.keeper.CreateTicket(t.Context(), j)
+	_, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j)
 	if wait, is := errors.AsType[queue.WaitError](err); !is || wait.Wait == 0 {
 		t.Fatalf("it does not wait: %v", err)
 	}
 	same(t, "while it waits", w.ticket(id).State, redoubt.TicketRequested)
 	w.now = w.now.Add(24 * time.Hour)
-	if _, _, err := w.keeper.CreateTicket(t.Context(), j); err == nil || w.ticket(id).State != redoubt.TicketFailed {
+	if _, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j); err == nil || w.ticket(id).State != redoubt.TicketFailed {
 		t.Errorf("after a day: %v, %+v", err, w.ticket(id))
 	}
 }

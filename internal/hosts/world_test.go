@@ -15,6 +15,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -376,7 +377,7 @@ func (w *world) newestScan() (id int64) {
 // tell does the job.
 func (w *world) tell(j redoubt.Job) error {
 	w.t.Helper()
-	_, _, err := w.keeper.Tell(w.t.Context(), j)
+	_, _, err := queue.Do(w.keeper.Tell)(w.t.Context(), j)
 	if err == nil {
 		err = w.s.FinishJob(w.t.Context(), j, nil, "")
 	}

@@ -224,7 +224,6 @@ func (d *deployment) write(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer hold(f.Name())()
 	id := rand.Text()
 	err = writeSynced(f, func(w *bufio.Writer) error { return n.write(ctx, w, id, &d.mu) })
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 const (
 	clearEvery = 5 * time.Minute
 
-	// Where nothing tells whether somebody still writes a file, it is left for so long.
+	// leftFor is the age of unfinished files that are removed. A running writer changes its file.
 	leftFor = time.Hour
 )
 
@@ -52,7 +52,9 @@ func (x *Index) clearCheckpoints(ctx context.Context) {
 			continue
 		}
 		if strings.HasSuffix(e.Name(), partSuffix) {
-			x.clearPart(name, info)
+			if info.ModTime().Before(x.clock().Add(-leftFor)) {
+				_ = os.Remove(name) // another time
+			}
 			continue
 		}
 		id, err := strconv.ParseInt(strings.TrimSuffix(e.Name(), checkpointSuffix), 10, 64)
@@ -72,16 +74,6 @@ func (x *Index) clearCheckpoints(ctx context.Context) {
 			_ = os.Remove(x.checkpointFile(id)) // another time
 		}
 	}
-}
-
-// clearPart removes a file that nobody writes any more. An empty one may have been
-// made this moment, and is not held yet.
-func (x *Index) clearPart(name string, info os.FileInfo) {
-	abandoned, known := isAbandoned(name)
-	if old := info.ModTime().Before(x.clock().Add(-leftFor)); known && !abandoned || !old && (!known || info.Size() == 0) {
-		return
-	}
-	_ = os.Remove(name) // another time
 }
 
 // forget takes a deployment out of memory that is gone, and removes its file.

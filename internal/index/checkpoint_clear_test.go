@@ -152,66 +152,24 @@ func TestRemovingTheCheckpointsOfADeployment(t *testing.T) {
 	}
 }
 
-// Files of writers that died go at once, those of living ones never, however old.
+// Unfinished files are removed an hour after the last write.
 func TestPartsOfDeadWriters(t *testing.T) {
 	c := newCheckpointed(t)
 	if err := os.Mkdir(c.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	put := func(name, text string, age time.Duration) string {
-		t.Helper()
-		name = filepath.Join(c.dir, name+partSuffix)
-		if err := errors.Join(os.WriteFile(name, []byte(text), 0o600), os.Chtimes(name, now, now.Add(-age))); err != nil {
+	x := New(c.world, Options{Clock: func() time.Time { return now }, Checkpoints: Checkpoints{Dir: c.dir, Registry: c.world}})
+	for age, stays := range map[time.Duration]bool{0: true, leftFor / 2: true, 2 * leftFor: false} {
+		name := filepath.Join(c.dir, "7.1"+partSuffix)
+		if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Chtimes(name, now, now.Add(-age))); err != nil {
 			t.Fatal(err)
 		}
-		return name
-	}
-	files := map[string]bool{ // whether they stay
-		put("7.1", "left", 0):                 false,
-		put("7.2", "", 2*leftFor):             false,
-		put("7.3", "", leftFor/2):             true, // perhaps made this moment
-		put("7.4", "being written", 0):        true,
-		put("7.5", "slowly", 2*leftFor):       true,
-		put("9.6", "of one that is gone", 0):  false,
-		put("notes", "somebody's", leftFor/2): false,
-	}
-	defer hold(filepath.Join(c.dir, "7.4"+partSuffix))()
-	letGo := hold(filepath.Join(c.dir, "7.5"+partSuffix))
-	x := New(c.world, Options{Clock: func() time.Time { return now }, Checkpoints: Checkpoints{Dir: c.dir, Registry: c.world}})
-	x.clearCheckpoints(t.Context())
-	for name, stays := range files {
+		x.clearCheckpoints(t.Context())
 		if _, err := os.Stat(name); (err == nil) != stays {
-			t.Errorf("%s: %v, want it to stay: %v", filepath.Base(name), err, stays)
+			t.Errorf("a file of %s: %v, want it to stay: %v", age, err, stays)
 		}
 	}
-	letGo()
-	x.clearCheckpoints(t.Context())
-	if _, err := os.Stat(filepath.Join(c.dir, "7.5"+partSuffix)); err == nil {
-		t.Error("what was let go is still there")
-	}
-}
-
-// A file is held from before its first byte until it has its name.
-func TestAWriterHoldsItsFile(t *testing.T) {
-	c := newCheckpointed(t)
-	other := New(c.world, Options{Clock: func() time.Time { return time.Now().Add(2 * leftFor) }, Checkpoints: Checkpoints{Dir: c.dir, Registry: c.world}})
-	x := New(c.world, Options{Checkpoints: Checkpoints{Dir: c.dir, Registry: meanwhile{c.world, func() { other.clearCheckpoints(t.Context()) }}}})
-	view(t, x)
-	x.Save(t.Context())
-	c.starts(true)
-}
-
-// meanwhile is a store that something happens beside while it is told of a file.
-type meanwhile struct {
-	*world
-
-	do func()
-}
-
-func (s meanwhile) KeepCheckpoint(ctx context.Context, id int64, checkpoint string, version int64, forget []string) error {
-	s.do()
-	return s.world.KeepCheckpoint(ctx, id, checkpoint, version, forget)
 }
 
 // unanswered is a store that does not tell what it knows.

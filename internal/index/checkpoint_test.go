@@ -176,7 +176,8 @@ func TestAWriterThatDies(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.starts(true)
-		x := New(c.world, Options{Clock: time.Now, Checkpoints: Checkpoints{Dir: c.dir, Registry: c.world}})
+		later := func() time.Time { return time.Now().Add(2 * leftFor) }
+		x := New(c.world, Options{Clock: later, Checkpoints: Checkpoints{Dir: c.dir, Registry: c.world}})
 		x.clearCheckpoints(t.Context())
 		if _, err := os.Stat(part); !os.IsNotExist(err) {
 			t.Errorf("the part is still there: %v", err)

@@ -105,10 +105,7 @@ func addEnum[T ~uint8](q *query, f field, values []T) {
 	if len(values) == 0 {
 		return
 	}
-	numbers := make([]uint32, len(values))
-	for i, v := range values {
-		numbers[i] = uint32(v)
-	}
+	numbers := redoubt.Map(values, func(v T) uint32 { return uint32(v) })
 	slices.Sort(numbers)
 	q.add(f, slices.Compact(numbers))
 }

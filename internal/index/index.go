@@ -34,7 +34,6 @@ type Index struct {
 	memory      int64
 	commits     commits
 	starting    atomic.Int32
-	loading     atomic.Int32  // deployments that somebody waits for
 	grown       chan struct{} // holds one: a deployment came into memory
 	follows     atomic.Bool   // what is committed, in the background
 	uses        atomic.Int64  // counts what was asked for
@@ -84,23 +83,13 @@ func (x *Index) Deployment(ctx context.Context, id int64) (*View, error) {
 			if d.version() >= version {
 				return &View{d: d, version: version, now: x.clock()}, nil
 			}
-			err = x.refreshFor(ctx, d, version)
+			err = d.refresh(ctx, version)
 		}
 		if err != nil && !errors.Is(err, errEvicted) {
 			return nil, err
 		}
 		err = nil
 	}
-}
-
-// refreshFor brings a deployment to a version that somebody waits for.
-func (x *Index) refreshFor(ctx context.Context, d *deployment, version int64) error {
-	if d.version() >= 0 {
-		return d.refresh(ctx, version)
-	}
-	x.loading.Add(1)
-	defer x.loading.Add(-1)
-	return d.refresh(ctx, version)
 }
 
 func (x *Index) deployment(id int64) *deployment {

@@ -202,9 +202,5 @@ func (h NameHit) compare(other NameHit) int {
 }
 
 func (b *bestNames) hits() []NameHit {
-	out := make([]NameHit, len(b.list))
-	for i, r := range b.list {
-		out[i] = r.NameHit
-	}
-	return out
+	return redoubt.Map(b.list, func(r rankedName) NameHit { return r.NameHit })
 }

@@ -2,12 +2,10 @@ package index
 
 import (
 	"context"
-	"time"
 )
 
 // Start loads deployments before anybody asks for them, one after the other, those
-// first that recent returns first, until there is no room in memory for more. Those
-// that somebody waits for go before. It returns at once; Starting tells whether it is
+// first that recent returns first, until there is no room in memory for more. It returns at once; Starting tells whether it is
 // still at it.
 func (x *Index) Start(ctx context.Context, recent func(context.Context) ([]int64, error)) {
 	x.starting.Add(1)
@@ -19,7 +17,6 @@ func (x *Index) Start(ctx context.Context, recent func(context.Context) ([]int64
 			return
 		}
 		for _, id := range ids {
-			x.giveWay(ctx)
 			if ctx.Err() != nil || x.full() {
 				return
 			}
@@ -28,19 +25,6 @@ func (x *Index) Start(ctx context.Context, recent func(context.Context) ([]int64
 			}
 		}
 	}()
-}
-
-// wayEvery is how often who gives way looks whether it is free.
-const wayEvery = 10 * time.Millisecond
-
-// giveWay waits while somebody waits for a deployment to be loaded.
-func (x *Index) giveWay(ctx context.Context) {
-	for x.loading.Load() > 0 && ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(wayEvery):
-		}
-	}
 }
 
 // Starting reports whether a Start is at work.

@@ -26,10 +26,7 @@ func (v *View) Trend(f redoubt.FindingFilter, ends []time.Time) []TrendPoint {
 	if len(ends) < 2 {
 		return nil
 	}
-	at := make([]int64, len(ends))
-	for i, t := range ends {
-		at[i] = t.UnixMicro()
-	}
+	at := redoubt.Map(ends, func(t time.Time) int64 { return t.UnixMicro() })
 	began := make([]int, len(ends)) // up to each end
 	fixed, decided := make([]int, len(ends)), make([]int, len(ends))
 	out := make([]TrendPoint, len(ends)-1)

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -33,22 +31,19 @@ const (
 // waits are how long a receiver is left alone after its first, second … failure.
 var waits = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
 
-// Deliver is the queue.Work of store.DeliverJob: it delivers the waiting messages of one receiver in
+// Deliver runs a store.DeliverJob: it delivers the waiting messages of one receiver in
 // order. It adds another job for remaining messages, due at the next attempt.
-func (n *Notifier) Deliver(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
-	d := delivery{Notifier: n, deployment: j.DeploymentID, most: 1}
-	if err := json.Unmarshal(j.Input, &d.to); err != nil {
-		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
-	}
+func (n *Notifier) Deliver(ctx context.Context, j redoubt.Job, to redoubt.NotificationReceiver) (err error) {
+	d := delivery{Notifier: n, deployment: j.DeploymentID, most: 1, to: to}
 	if d.to.Digest > redoubt.DigestNone {
 		d.most = digestMost
 	}
 	for began, more := n.Clock(), true; more && n.Clock().Sub(began) < turnFor; {
 		if more, err = d.next(ctx); err != nil {
-			return nil, "", err
+			return err
 		}
 	}
-	return nil, "", d.update(ctx, func(ctx context.Context, tx *store.Tx) error {
+	return d.update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		at, there, err := tx.NextDelivery(ctx, d.to)
 		if err != nil || !there {
 			return err

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -93,7 +94,7 @@ func TestWhatWasMatchedTwiceIsToldOnce(t *testing.T) {
 		if err != nil || j == nil {
 			t.Fatal(j, err)
 		}
-		if _, _, err := w.n.Match(t.Context(), *j); err != nil {
+		if _, _, err := queue.Do(w.n.Match)(t.Context(), *j); err != nil {
 			t.Fatal(err)
 		}
 		w.clock.Advance(2 * time.Minute) // the process dies before it says so: another one has the job

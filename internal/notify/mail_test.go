@@ -16,6 +16,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/notify"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -372,7 +373,7 @@ func TestWhatWaitsWithoutAJobIsTold(t *testing.T) {
 				t.Fatal(j, err)
 			}
 			if kind == store.NotifyJob {
-				_, _, err = w.n.Match(t.Context(), *j)
+				_, _, err = queue.Do(w.n.Match)(t.Context(), *j)
 			}
 			if err = errors.Join(err, w.s.FinishJob(t.Context(), *j, nil, "")); err != nil {
 				t.Fatal(err)

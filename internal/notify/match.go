@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,22 +11,17 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
-	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // MatchAttempts is how often it is tried to find out whom to tell: over days.
 const MatchAttempts = 1000
 
-// Match is the queue.Work that finds out which rules ask for what a transaction did, and
-// queues their messages (store.NotifyJob). Done twice it queues them once.
-func (n *Notifier) Match(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
-	var what store.Notifying
-	if err := json.Unmarshal(j.Input, &what); err != nil {
-		return nil, "", queue.PermanentError{Reason: "its job cannot be read"}
-	}
+// Match runs a store.NotifyJob: it finds out which rules ask for what a transaction did, and
+// queues their messages. Done twice it queues them once.
+func (n *Notifier) Match(ctx context.Context, j redoubt.Job, what store.Notifying) error {
 	m := matcher{Notifier: n, deployment: j.DeploymentID, at: j.CreatedAt, seen: map[question]picture{}, broken: map[int64]fault{}}
-	err = n.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
+	err := n.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		if m.rules, err = tx.NotificationRules(ctx); err == nil {
 			err = m.openViews(ctx, tx)
 		}
@@ -37,15 +31,15 @@ func (n *Notifier) Match(ctx context.Context, j redoubt.Job) (result []byte, med
 		m.view, err = n.Index.Deployment(ctx, j.DeploymentID)
 	}
 	if err != nil {
-		return nil, "", err
+		return err
 	}
 	key := fmt.Sprintf("%d_%s", j.ID, strconv.FormatInt(j.CreatedAt.UnixMicro(), 36))
 	for i, h := range what.Happened {
 		if err := m.tell(ctx, fmt.Sprintf("%s_%d", key, i), h); err != nil {
-			return nil, "", err
+			return err
 		}
 	}
-	return nil, "", m.queue(ctx)
+	return m.queue(ctx)
 }
 
 // matcher finds out whom to tell.

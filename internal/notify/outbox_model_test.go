@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -165,7 +166,7 @@ func (m *outboxModel) killJob(told bool) {
 		m.Fatal(err)
 	}
 	if j != nil && told {
-		if _, _, err := m.w.n.Deliver(m.w.Context(), *j); err != nil {
+		if _, _, err := queue.Do(m.w.n.Deliver)(m.w.Context(), *j); err != nil {
 			m.Fatal(err)
 		}
 	}

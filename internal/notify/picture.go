@@ -111,10 +111,7 @@ func (m *matcher) nameFindings(ctx context.Context, p *picture, ids []int64) err
 			return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.ID, a.ID))
 		})
 		list = list[:min(len(list), redoubt.MaxNotified)]
-		projects := make([]int64, len(list))
-		for i, f := range list {
-			projects[i] = f.ProjectID
-		}
+		projects := redoubt.Map(list, func(f redoubt.Finding) int64 { return f.ProjectID })
 		names, err := tx.ProjectNames(ctx, projects)
 		for _, f := range list {
 			p.findings = append(p.findings, redoubt.NotifiedFinding{

@@ -41,8 +41,8 @@ func (w *world) states(rules ...int64) map[redoubt.NotificationState]int {
 func (w *world) work() (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	q := queue.New(w.s, map[string]queue.Kind{
-		store.NotifyJob:  {Work: w.n.Match, MaxRunning: 4, MaxPerDeployment: 1},
-		store.DeliverJob: {Work: w.n.Deliver, MaxRunning: 128, MaxPerDeployment: 32, MaxPerKey: 4},
+		store.NotifyJob:  {Work: queue.Do(w.n.Match), MaxRunning: 4, MaxPerDeployment: 1},
+		store.DeliverJob: {Work: queue.Do(w.n.Deliver), MaxRunning: 128, MaxPerDeployment: 32, MaxPerKey: 4},
 	}, queue.Options{Poll: 10 * time.Millisecond, Clock: w.clock.Now})
 	done := make(chan struct{})
 	go func() { defer close(done); q.Run(ctx, ctx) }()

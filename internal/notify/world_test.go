@@ -314,7 +314,7 @@ func (w *world) step(kinds ...string) bool {
 	if j == nil {
 		return false
 	}
-	work := map[string]queue.Work{store.NotifyJob: w.n.Match, store.DeliverJob: w.n.Deliver}
+	work := map[string]queue.Work{store.NotifyJob: queue.Do(w.n.Match), store.DeliverJob: queue.Do(w.n.Deliver)}
 	if _, _, err := work[j.Kind](w.Context(), *j); err != nil {
 		w.Fatalf("%s: %v", j.Kind, err)
 	}

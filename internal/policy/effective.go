@@ -150,11 +150,7 @@ func (e EffectivePolicy) Judged(ref string) (rules []string, products []redoubt.
 
 // PolicyIDs lists the policies.
 func (e EffectivePolicy) PolicyIDs() []int64 {
-	ids := make([]int64, len(e.Policies))
-	for i, p := range e.Policies {
-		ids[i] = p.ID
-	}
-	return ids
+	return redoubt.Map(e.Policies, func(p redoubt.Policy) int64 { return p.ID })
 }
 
 // Excludes are the globs of a product that any of the policies has: scanners can

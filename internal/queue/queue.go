@@ -9,6 +9,7 @@ package queue
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -42,6 +43,17 @@ type Store interface {
 // PermanentError ends the job at once; any other is tried again, and counts, but for
 // an outage of the database (see Outage).
 type Work func(ctx context.Context, j redoubt.Job) (result []byte, mediaType string, err error)
+
+// Do returns work without a result. It decodes the JSON input of each job.
+func Do[In any](work func(ctx context.Context, j redoubt.Job, in In) error) Work {
+	return func(ctx context.Context, j redoubt.Job) (result []byte, mediaType string, err error) {
+		var in In
+		if err := json.Unmarshal(j.Input, &in); err != nil {
+			return nil, "", PermanentError{Reason: "its job cannot be read"}
+		}
+		return nil, "", work(ctx, j, in)
+	}
+}
 
 // Kind says how jobs of one kind are done; zero members take the defaults.
 type Kind struct {

@@ -83,7 +83,7 @@ func (b *bom) link(from, to string) {
 }
 
 func (b *bom) refuse(item, format string, args ...any) {
-	b.rep.Refuse(redoubt.Refusal{Item: item, Reason: read.Cut(fmt.Sprintf(format, args...), read.MaxName)})
+	b.rep.Refuse(redoubt.Refusal{Item: item, Reason: redoubt.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
 }
 
 // finish makes inventories of the parts, one for each lockfile, in the order

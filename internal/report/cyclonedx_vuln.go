@@ -23,7 +23,7 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 	}
 	rule := vulnerabilityRule(v)
 	message := cmp.Or(read.Text(v.Description).Block(), read.Text(v.Detail).Block(), rule.Name)
-	v.Recommendation = read.Cut(v.Recommendation, read.MaxPath)
+	v.Recommendation = redoubt.CutBytes(v.Recommendation, read.MaxPath)
 	used := false
 	for i, a := range list(v.Affects) {
 		place := fmt.Sprintf("%s.affects[%d]", item, i)

@@ -168,7 +168,7 @@ func (d *openVEX) element(w *walker) func(item string) error {
 }
 
 func (d *openVEX) refuse(item, reason string) {
-	d.refused.Refuse(redoubt.Refusal{Item: item, Reason: read.Cut(reason, read.MaxName)})
+	d.refused.Refuse(redoubt.Refusal{Item: item, Reason: redoubt.CutBytes(reason, read.MaxName)})
 }
 
 // openVEXStatuses are the statuses that OpenVEX has.

@@ -387,5 +387,5 @@ func (r *sarifRun) readSearched() {
 
 // refuse notes an item that could not be taken.
 func (r *sarifRun) refuse(item, format string, args ...any) {
-	r.rep.Refuse(redoubt.Refusal{Item: item, Reason: read.Cut(fmt.Sprintf(format, args...), read.MaxName)})
+	r.rep.Refuse(redoubt.Refusal{Item: item, Reason: redoubt.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
 }

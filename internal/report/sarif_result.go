@@ -124,7 +124,7 @@ func (r *sarifRun) message(res *sarifResult, rule *sarifRule) string {
 	s, made := r.messages[of]
 	switch {
 	case len(res.Message.Arguments) > 0:
-		s = expand(read.Cut(string(rule.Messages[of.id].plain()), read.MaxBlock), res.Message.Arguments)
+		s = expand(redoubt.CutBytes(string(rule.Messages[of.id].plain()), read.MaxBlock), res.Message.Arguments)
 	case !made:
 		s = expand(string(rule.Messages[of.id].plain()), nil)
 		if r.messages == nil {

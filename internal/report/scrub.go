@@ -160,7 +160,7 @@ func redacting(p *redact.Known) func(limit int, s *string) {
 		reached := len(*s) > limit-utf8.UTFMax
 		*s = redact.Joined(p.Redact(*s))
 		if reached {
-			*s = read.Cut(*s, max(len(*s)-maxPiece, 0)) + redacted
+			*s = redoubt.CutBytes(*s, max(len(*s)-maxPiece, 0)) + redacted
 		}
 	}
 }

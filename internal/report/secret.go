@@ -142,7 +142,7 @@ func spellings(raw string) []string {
 func pieces(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for len(s) > maxPiece {
-			piece := read.Cut(s, maxPiece/2)
+			piece := redoubt.CutBytes(s, maxPiece/2)
 			if !yield(piece) {
 				return
 			}

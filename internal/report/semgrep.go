@@ -231,7 +231,7 @@ func (s *semgrep) subproject(item string) error {
 
 // refuse notes an item that could not be taken.
 func (s *semgrep) refuse(item, format string, args ...any) {
-	s.rep.Refuse(redoubt.Refusal{Item: item, Reason: read.Cut(fmt.Sprintf(format, args...), read.MaxName)})
+	s.rep.Refuse(redoubt.Refusal{Item: item, Reason: redoubt.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
 }
 
 // minus returns the list without those in another one.

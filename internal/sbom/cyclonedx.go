@@ -155,10 +155,7 @@ func cdxComponent(c *component) cdx.Component {
 		out.Supplier = &cdx.OrganizationalEntity{Name: c.supplier}
 	}
 	notes := c.notes()
-	properties := make([]cdx.Property, len(notes))
-	for i, n := range notes {
-		properties[i] = cdx.Property{Name: n.name, Value: n.value}
-	}
+	properties := redoubt.Map(notes, func(n note) cdx.Property { return cdx.Property{Name: n.name, Value: n.value} })
 	out.Properties = &properties
 	return out
 }

@@ -62,10 +62,7 @@ func checkFormat(r redoubt.SBOMRequest, fault func(location, message string, val
 	formats := Formats()
 	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == r.Format })
 	if i < 0 {
-		names := make([]string, len(formats))
-		for i, f := range formats {
-			names[i] = string(f.Name)
-		}
+		names := redoubt.Map(formats, func(f Format) string { return string(f.Name) })
 		fault("body.formatVersion.format", "must be one of "+strings.Join(names, ", "), string(r.Format))
 		return
 	}

@@ -51,11 +51,8 @@ func (in *annotateInput) Resolve(ctx huma.Context) []error {
 // and answers the finding as it is then. A second request under one key answers
 // the finding as it is by then: the index has it, no transaction does.
 func (c *call) annotateFinding(ctx context.Context, in *annotateInput) (writer, error) {
-	id, err := c.id("findingId")
-	if err != nil {
-		return nil, err
-	}
-	_, err = runIdempotent(ctx, c, func(ctx context.Context) (*none, error) {
+	id := c.pathID("findingId")
+	_, err := runIdempotent(ctx, c, func(ctx context.Context) (*none, error) {
 		found, err := c.shownFinding(ctx, id)
 		if err != nil {
 			return nil, err
@@ -79,10 +76,7 @@ func (c *call) annotateFinding(ctx context.Context, in *annotateInput) (writer, 
 
 // askedFinding reads the finding that the path names, as shownFinding does.
 func (c *call) askedFinding(ctx context.Context) (store.Occurrence, error) {
-	id, err := c.id("findingId")
-	if err != nil {
-		return store.Occurrence{}, err
-	}
+	id := c.pathID("findingId")
 	return c.shownFinding(ctx, id)
 }
 
@@ -168,11 +162,7 @@ func mapped[From, To any](list *[]From, convert func(From) To) []To {
 	if list == nil || len(*list) == 0 {
 		return nil
 	}
-	out := make([]To, len(*list))
-	for i, v := range *list {
-		out[i] = convert(v)
-	}
-	return out
+	return redoubt.Map(*list, convert)
 }
 
 // writeTicket links the finding to the ticket that was sent, or to none.

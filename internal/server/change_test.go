@@ -232,24 +232,17 @@ func TestRoundsAreRememberedAndForgotten(t *testing.T) {
 	}
 	first := ask("")
 	kept := ask(first.Cursor)
-	if h.server.rounds.count() != 1 {
-		t.Fatalf("%d rounds", h.server.rounds.count())
+	if len(h.server.rounds.all) != 1 {
+		t.Fatalf("%d rounds", len(h.server.rounds.all))
 	}
-	h.server.rounds.forget(h.server.rounds.of[h.deployment.ID].all[0].roundKey)
+	h.server.rounds.forget(h.server.rounds.all[0].roundKey)
 	read := ask(first.Cursor)
 	if diff := cmp.Diff(kept, read); diff != "" {
 		t.Errorf("(-kept +read):\n%s", diff)
 	}
-	if last := ask(read.Cursor); last.HasMore || h.server.rounds.count() != 0 || h.server.rounds.size != 0 {
-		t.Errorf("after the last answer %d rounds of %d bytes are kept, and there is more: %t", h.server.rounds.count(), h.server.rounds.size, last.HasMore)
+	if last := ask(read.Cursor); last.HasMore || len(h.server.rounds.all) != 0 || h.server.rounds.size != 0 {
+		t.Errorf("after the last answer %d rounds of %d bytes are kept, and there is more: %t", len(h.server.rounds.all), h.server.rounds.size, last.HasMore)
 	}
-}
-
-func (r *rounds) count() (n int) {
-	for _, d := range r.of {
-		n += len(d.all)
-	}
-	return n
 }
 
 // ofBytes are findings that take about so many bytes of memory.
@@ -270,8 +263,8 @@ func (h *harness) ofBytes(n int) index.Affected {
 	return a
 }
 
-// TestManyFollowers: rounds of a hundred followers are remembered together, and a deployment
-// that has too many, or too large ones, loses its own that were used least recently.
+// TestManyFollowers: rounds of a hundred followers are cached together. Beyond the limit the
+// least recently used ones are dropped.
 func TestManyFollowers(t *testing.T) {
 	h := newHarness(t)
 	const most = 8 << 20
@@ -286,37 +279,14 @@ func TestManyFollowers(t *testing.T) {
 	}
 	for until := range int64(100) {
 		if !known(1, until) {
-			t.Fatalf("the round of follower %d is forgotten", until)
+			t.Fatalf("the round of follower %d is not cached", until)
 		}
 	}
 	for until := range int64(50) {
 		r.keep(roundKey{2, 1, until}, large)
-		known(2, 0) // somebody goes on with it all the time
+		known(2, 0) // it is in use all the time
 	}
-	if n := len(r.of[2].all); n < 2 || n > 4 || r.of[2].size > most/4 || !known(2, 0) || !known(2, 49) || known(2, 1) {
-		t.Errorf("of the deployment with large rounds %d are kept, %d bytes", n, r.of[2].size)
-	}
-	for deployment := range int64(20) {
-		for until := range int64(3) {
-			r.keep(roundKey{10 + deployment, 1, until}, large)
-		}
-	}
-	if r.size > most || r.size < most/2 {
-		t.Errorf("%d bytes are kept", r.size)
-	}
-	for until := range int64(100) {
-		if !known(1, until) {
-			t.Fatalf("others pushed out follower %d of a deployment that takes little", until)
-		}
-	}
-	for deployment := range int64(20) {
-		if !known(10+deployment, 2) && deployment > 10 {
-			t.Errorf("deployment %d, which came last, lost its last round", deployment)
-		}
-	}
-	r = rounds{most: most}
-	r.keep(roundKey{3, 1, 1}, h.ofBytes(most/2))
-	if !known(3, 1) {
-		t.Error("a round that takes more than a deployment may is not kept at all")
+	if r.size > most || r.size < most/2 || !known(2, 0) || !known(2, 49) || known(2, 1) || known(1, 1) {
+		t.Errorf("%d rounds of %d bytes are cached", len(r.all), r.size)
 	}
 }

@@ -81,10 +81,7 @@ func (c *call) listConnections(ctx context.Context, _ *none) (*api.ListConnectio
 
 // connection finds the one that the path names.
 func (c *call) connection(ctx context.Context) (redoubt.Connection, error) {
-	id, err := c.id("connectionId")
-	if err != nil {
-		return redoubt.Connection{}, err
-	}
+	id := c.pathID("connectionId")
 	return c.tx.Connection(ctx, id)
 }
 
@@ -116,11 +113,8 @@ func (c *call) askHost(ctx context.Context, ask func(context.Context, edge.CodeH
 
 // askHostOf does so with the connection that the path names.
 func (c *call) askHostOf(ctx context.Context, ask func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error)) (*api.ConnectionResponse, error) {
-	id, err := c.id("connectionId")
-	if err != nil {
-		return nil, err
-	}
-	err = c.view(ctx, func(ctx context.Context) error {
+	id := c.pathID("connectionId")
+	err := c.view(ctx, func(ctx context.Context) error {
 		_, err := c.tx.Connection(ctx, id)
 		return err
 	})
@@ -216,10 +210,7 @@ func (c *call) testConnection(ctx context.Context, _ *none) (*api.ConnectionResp
 // makeWebhooks has the host tell this server of what happens there. It is asked outside of
 // any transaction; what it was asked before is not asked again.
 func (c *call) makeWebhooks(ctx context.Context, _ *none) (*api.MakeWebhooksResponse, error) {
-	id, err := c.id("connectionId")
-	if err != nil {
-		return nil, err
-	}
+	id := c.pathID("connectionId")
 	return runPrepared(ctx, c, func(ctx context.Context) (*api.MakeWebhooksResponse, error) {
 		k, err := c.keeper()
 		if err != nil {
@@ -273,10 +264,7 @@ func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.L
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]int64, len(list))
-	for i, r := range list {
-		ids[i] = r.ProjectID
-	}
+	ids := redoubt.Map(list, func(r redoubt.Repository) int64 { return r.ProjectID })
 	names, err := c.projectNames(ctx, ids)
 	if err != nil {
 		return nil, err

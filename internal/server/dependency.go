@@ -203,10 +203,7 @@ func (in *lockfilesInput) Resolve(ctx huma.Context) []error {
 }
 
 func (c *call) listLockfiles(ctx context.Context, in *lockfilesInput) (*api.ListLockfilesResponse, error) {
-	id, err := c.id("repositoryId")
-	if err != nil {
-		return nil, err
-	}
+	id := c.pathID("repositoryId")
 	if _, err := c.seen(c.tx.Project(ctx, id)); err != nil {
 		return nil, err
 	}

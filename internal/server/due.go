@@ -11,10 +11,7 @@ import (
 
 // dueFilter is what a query asks of due dates.
 func dueFilter(windows []string, now time.Time) *redoubt.DueFilter {
-	named := make([]redoubt.DueWindow, len(windows))
-	for i, w := range windows {
-		named[i] = redoubt.DueWindow(w)
-	}
+	named := redoubt.Map(windows, func(w string) redoubt.DueWindow { return redoubt.DueWindow(w) })
 	return redoubt.DueWithin(named, now)
 }
 

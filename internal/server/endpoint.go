@@ -199,6 +199,12 @@ func (c *call) id(name string) (int64, error) {
 	return n, nil
 }
 
+// pathID reads an id of the path. It is 0, which nothing has, for anything else.
+func (c *call) pathID(name string) int64 {
+	n, _ := c.id(name)
+	return n
+}
+
 // seen answers as if a project that the token's globs leave out did not exist.
 func (c *call) seen(p redoubt.Project, err error) (redoubt.Project, error) {
 	return edge.Seen(c.caller.Globs(), p, err)

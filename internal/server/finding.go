@@ -132,10 +132,7 @@ func hint(h http.Header, n int, at string) {
 
 // getFinding answers one finding of any issue type.
 func (c *call) getFinding(ctx context.Context, _ *none) (writer, error) {
-	id, err := c.id("findingId")
-	if err != nil {
-		return nil, err
-	}
+	id := c.pathID("findingId")
 	return c.finding(ctx, id)
 }
 

@@ -72,10 +72,7 @@ func (c *call) withdrawFindingComment(ctx context.Context, _ *none) (*api.Findin
 	if err != nil {
 		return nil, err
 	}
-	id, err := c.id("commentId")
-	if err != nil {
-		return nil, err
-	}
+	id := c.pathID("commentId")
 	gone, err := triage.WithdrawComment(ctx, c.tx, found.Finding, id, c.caller.Token.UserID, c.caller.Has(redoubt.RoleAdmin))
 	if err != nil {
 		return nil, err

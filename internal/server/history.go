@@ -59,10 +59,7 @@ func (c *call) getFindingHistory(ctx context.Context, _ *none) (*api.FindingHist
 // that was removed has a history still, though it is in no list: why it went, and what led
 // to a decision, is there alone. It tells which finding it was merged into, if one.
 func (c *call) findingOfHistory(ctx context.Context) (found store.Occurrence, told []store.FindingHistory, into int64, err error) {
-	id, err := c.id("findingId")
-	if err != nil {
-		return found, nil, 0, err
-	}
+	id := c.pathID("findingId")
 	if found, err = c.tx.Finding(ctx, id); err != nil {
 		return found, nil, 0, err
 	}

@@ -61,11 +61,7 @@ func (in *issuesInput) Resolve(ctx huma.Context) []error {
 
 // lowered are words of an enumeration without the prefix of the hosted service.
 func lowered(prefix string, words []string) []string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = strings.ToLower(strings.TrimPrefix(w, prefix))
-	}
-	return out
+	return redoubt.Map(words, func(w string) string { return strings.ToLower(strings.TrimPrefix(w, prefix)) })
 }
 
 // searchIssues answers the newest findings of some refs.

@@ -38,11 +38,7 @@ func notificationOf(n redoubt.Notification) api.Notification {
 }
 
 func notificationsOf(list []redoubt.Notification) []api.Notification {
-	out := make([]api.Notification, len(list))
-	for i, n := range list {
-		out[i] = notificationOf(n)
-	}
-	return out
+	return redoubt.Map(list, notificationOf)
 }
 
 func (c *call) listNotificationRules(ctx context.Context, _ *none) (*api.ListNotificationRulesResponse, error) {
@@ -56,10 +52,7 @@ func (c *call) listNotificationRules(ctx context.Context, _ *none) (*api.ListNot
 
 // notificationRule finds the one that the path names.
 func (c *call) notificationRule(ctx context.Context) (redoubt.NotificationRule, error) {
-	id, err := c.id("notificationRuleId")
-	if err != nil {
-		return redoubt.NotificationRule{}, err
-	}
+	id := c.pathID("notificationRuleId")
 	return c.tx.NotificationRule(ctx, id)
 }
 
@@ -178,7 +171,7 @@ func (c *call) rotateNotificationSecret(ctx context.Context, _ *none) (*api.Noti
 // testNotificationRule sends a message outside of any transaction, and not at all where
 // the request came before.
 func (c *call) testNotificationRule(ctx context.Context, _ *none) (*api.TestNotificationRuleResponse, error) {
-	id, err := c.id("notificationRuleId")
+	id, err := c.id("notificationRuleId") // 0 names messages without a rule
 	if err != nil {
 		return nil, err
 	}
@@ -228,10 +221,7 @@ func (c *call) resendNotification(ctx context.Context, _ *none) (*api.Notificati
 	if err != nil {
 		return nil, err
 	}
-	id, err := c.id("notificationId")
-	if err != nil {
-		return nil, err
-	}
+	id := c.pathID("notificationId")
 	n, err := c.tx.ResendNotification(ctx, r.ID, id)
 	return &api.NotificationResponse{Notification: notificationOf(n)}, err
 }

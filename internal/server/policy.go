@@ -51,10 +51,7 @@ func (in *policyInput) Resolve(ctx huma.Context) []error {
 }
 
 func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListPolicyRulesResponse, error) {
-	id, err := c.id("policyId")
-	if err != nil {
-		return nil, err
-	}
+	id := c.pathID("policyId")
 	policy, err := edge.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
 	if err != nil {
 		return nil, err
@@ -83,10 +80,7 @@ func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListP
 // updatePolicy sets the mode of one rule: of a policy, that is what the hosted
 // service changes by it.
 func (c *call) updatePolicy(ctx context.Context, in *request[api.UpdatePolicyRequest]) (*api.UpdatePolicyResponse, error) {
-	id, err := c.id("policyId")
-	if err != nil {
-		return nil, err
-	}
+	id := c.pathID("policyId")
 	mode, _ := redoubt.ParsePolicyMode(strings.ToLower(strings.TrimPrefix(in.Body.PolicyMode, "MODE_")))
 	r, err := c.tx.SetRuleMode(ctx, id, in.Body.RulePath, mode)
 	if err != nil {

@@ -26,10 +26,7 @@ func conditionOf(product redoubt.IssueType, c redoubt.PolicyCondition) api.Polic
 
 // conditional finds the policy that the path names.
 func (c *call) conditional(ctx context.Context) (redoubt.Policy, error) {
-	id, err := c.id("policyId")
-	if err != nil {
-		return redoubt.Policy{}, err
-	}
+	id := c.pathID("policyId")
 	return edge.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
 }
 
@@ -73,10 +70,7 @@ func (c *call) deletePolicyCondition(ctx context.Context, _ *none) (*api.PolicyC
 	if err != nil {
 		return nil, err
 	}
-	id, err := c.id("conditionId")
-	if err != nil {
-		return nil, err
-	}
+	id := c.pathID("conditionId")
 	gone, err := policy.RemoveCondition(ctx, c.tx, p, id)
 	if err != nil {
 		return nil, err

@@ -61,10 +61,7 @@ func (c *call) policyRule(ctx context.Context) (p redoubt.Policy, r redoubt.Poli
 	if p, err = c.conditional(ctx); err != nil {
 		return p, r, err
 	}
-	id, err := c.id("policyRuleId")
-	if err != nil {
-		return p, r, err
-	}
+	id := c.pathID("policyRuleId")
 	r, err = c.tx.PolicyRule(ctx, p.ID, id)
 	return p, r, err
 }

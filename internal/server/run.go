@@ -41,10 +41,7 @@ func runOf(r redoubt.Run, project, runner string) api.Run {
 
 // runsOf are runs with the names of their projects and runners.
 func (c *call) runsOf(ctx context.Context, list ...redoubt.Run) ([]api.Run, error) {
-	ids := make([]int64, len(list))
-	for i, r := range list {
-		ids[i] = r.ProjectID
-	}
+	ids := redoubt.Map(list, func(r redoubt.Run) int64 { return r.ProjectID })
 	projects, err := c.projectNames(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -128,10 +125,7 @@ func (c *call) run(ctx context.Context) (r redoubt.Run, err error) {
 	if err := c.noRun(ctx); err != nil {
 		return r, err
 	}
-	id, err := c.id("runId")
-	if err != nil {
-		return r, err
-	}
+	id := c.pathID("runId")
 	if r, err = c.tx.Run(ctx, id); err != nil {
 		return r, err
 	}
@@ -252,10 +246,7 @@ func (c *call) listRunners(ctx context.Context, _ *none) (*api.ListRunnersRespon
 }
 
 func (c *call) revokeRunner(ctx context.Context, _ *none) (*api.RevokeRunnerResponse, error) {
-	id, err := c.id("runnerId")
-	if err != nil {
-		return nil, err
-	}
+	id := c.pathID("runnerId")
 	gone, err := c.tx.RevokeRunner(ctx, id)
 	out := &api.RevokeRunnerResponse{Runners: []string{}}
 	for _, r := range gone {

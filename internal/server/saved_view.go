@@ -79,10 +79,7 @@ func (c *call) listSavedViews(ctx context.Context, _ *none) (*api.ListSavedViews
 
 // savedView finds the one that the path names.
 func (c *call) savedView(ctx context.Context) (redoubt.SavedView, error) {
-	id, err := c.id("savedViewId")
-	if err != nil {
-		return redoubt.SavedView{}, err
-	}
+	id := c.pathID("savedViewId")
 	return c.tx.SavedView(ctx, c.caller.Token.UserID, id)
 }
 

@@ -99,10 +99,7 @@ func (c *call) searchScans(ctx context.Context, in *scansInput) (*api.SearchScan
 
 // getScan answers one scan, of a project that the token may see.
 func (c *call) getScan(ctx context.Context, _ *none) (*api.ScanResponse, error) {
-	id, err := c.id("scanId")
-	if err != nil {
-		return nil, err
-	}
+	id := c.pathID("scanId")
 	s, err := c.tx.Scan(ctx, id)
 	if err != nil {
 		return nil, err

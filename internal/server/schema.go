@@ -152,10 +152,7 @@ func fieldError(op *huma.Operation, d *huma.ErrorDetail) redoubt.FieldError {
 		return out
 	}
 	if s := walk(op, d.Location); s != nil {
-		forms := make([]string, len(s.OneOf))
-		for i, form := range s.OneOf {
-			forms[i] = formOf(form)
-		}
+		forms := redoubt.Map(s.OneOf, formOf)
 		out.Message = "expected " + strings.Join(forms, "; or ")
 	}
 	return out

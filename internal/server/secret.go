@@ -56,11 +56,7 @@ func (in *secretsInput) Resolve(ctx huma.Context) []error {
 
 // lower turns SEVERITY_HIGH into high.
 func lower(values []string, prefix string) []string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = strings.ToLower(strings.TrimPrefix(v, prefix))
-	}
-	return out
+	return redoubt.Map(values, func(v string) string { return strings.ToLower(strings.TrimPrefix(v, prefix)) })
 }
 
 // called returns the ids of those projects that names mean, in any case. A name that none

@@ -20,10 +20,7 @@ const maxPlaces = 10_000
 // project. That of a managed run has a part in scans of the run's commit alone: an upload that
 // was there already is answered with the scan that brought it.
 func (c *call) snippetScan(ctx context.Context) (redoubt.Scan, error) {
-	id, err := c.id("scanId")
-	if err != nil {
-		return redoubt.Scan{}, err
-	}
+	id := c.pathID("scanId")
 	scan, err := c.tx.Scan(ctx, id)
 	if err != nil {
 		return scan, err
@@ -101,10 +98,7 @@ func (c *call) putSnippets(ctx context.Context, in *request[api.PutSnippetsReque
 	if len(in.Body.Snippets) == 0 { // no ids would mean all findings
 		return &api.PutSnippetsResponse{}, nil
 	}
-	ids := make([]int64, len(in.Body.Snippets))
-	for i, s := range in.Body.Snippets {
-		ids[i] = s.FindingID
-	}
+	ids := redoubt.Map(in.Body.Snippets, func(s api.Snippet) int64 { return s.FindingID })
 	places, _, err := c.snippetPlaces(ctx, scan, ids)
 	if err != nil {
 		return nil, err

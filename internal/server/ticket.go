@@ -19,11 +19,8 @@ import (
 // defaultTickets is how many tickets an answer holds when 0 are asked for.
 const defaultTickets = 100
 
-// How long who asks for tickets is kept waiting for trackers, and how often it is looked.
-const (
-	ticketWait = 10 * time.Second
-	ticketLook = 100 * time.Millisecond
-)
+// ticketWait limits the time that a request waits for trackers.
+const ticketWait = 10 * time.Second
 
 // ticketsInput is a page of tickets that is asked for.
 type ticketsInput struct {
@@ -44,11 +41,7 @@ func ticketAnswer(t redoubt.Ticket, about []redoubt.TicketFinding) api.Ticket {
 }
 
 func findingIDs(about []redoubt.TicketFinding) []int64 {
-	ids := make([]int64, len(about))
-	for i, f := range about {
-		ids[i] = f.FindingID
-	}
-	return ids
+	return redoubt.Map(about, func(f redoubt.TicketFinding) int64 { return f.FindingID })
 }
 
 func (c *call) listTickets(ctx context.Context, in *ticketsInput) (*api.ListTicketsResponse, error) {
@@ -69,10 +62,7 @@ func (c *call) listTickets(ctx context.Context, in *ticketsInput) (*api.ListTick
 // askedTicket finds the ticket that the path names, with the findings that the token may
 // see; a ticket about none of these does not exist for a token that is bound to projects.
 func (c *call) askedTicket(ctx context.Context) (t redoubt.Ticket, about []redoubt.TicketFinding, err error) {
-	id, err := c.id("ticketId")
-	if err != nil {
-		return t, nil, err
-	}
+	id := c.pathID("ticketId")
 	if t, err = c.tx.Ticket(ctx, id); err != nil {
 		return t, nil, err
 	}
@@ -154,10 +144,7 @@ func (c *call) unlinkTicket(ctx context.Context, in *request[api.UnlinkTicketReq
 // allFindings reads findings by their ids, each once; one that is not there, or not for
 // the token to see, is redoubt.ErrNotFound.
 func (c *call) allFindings(ctx context.Context, ids []api.Int) ([]redoubt.Finding, error) {
-	wanted := make([]int64, len(ids))
-	for i, id := range ids {
-		wanted[i] = int64(id)
-	}
+	wanted := redoubt.Map(ids, func(id api.Int) int64 { return int64(id) })
 	found, err := c.someFindings(ctx, wanted)
 	if err != nil {
 		return nil, err

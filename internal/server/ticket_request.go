@@ -5,12 +5,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
@@ -126,39 +126,26 @@ func (c *call) selectForTickets(ctx context.Context, in *createTicketsInput, out
 	return findings, nil
 }
 
-// awaitTickets waits until each ticket that is asked for was made or cannot be, or for as
-// long as a client waits, and puts it where it belongs.
+// awaitTickets waits for the pending tickets of an answer, and moves those that were created or
+// failed.
 func (c *call) awaitTickets(ctx context.Context, out *api.CreateTicketsResponse) error {
 	pending := out.Pending
-	for waited := time.Duration(0); ; waited += ticketLook {
-		var still []api.TicketPending
-		err := c.view(ctx, func(ctx context.Context) error {
-			for _, p := range pending {
-				t, err := c.tx.Ticket(ctx, p.TicketID)
-				switch {
-				case err != nil:
-					return err
-				case t.State == redoubt.TicketRequested:
-					still = append(still, p)
-				case t.State == redoubt.TicketFailed:
-					out.Failed = append(out.Failed, api.TicketFailed{IssueIDs: p.IssueIDs, Error: t.Problem})
-				default:
-					out.Succeeded = append(out.Succeeded, api.TicketMade{IssueIDs: p.IssueIDs, TicketID: t.ID, TicketURL: t.URL, ExternalSlug: t.Slug})
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		out.Pending = append([]api.TicketPending{}, still...)
-		if pending = still; len(still) == 0 || waited >= ticketWait || !c.server.CreatesTickets || c.server.draining.Load() {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(ticketLook):
+	ids := redoubt.Map(pending, func(p api.TicketPending) int64 { return p.TicketID })
+	tickets, err := edge.AwaitTickets(ctx, c.server.Store, c.caller.Deployment.ID, ids, ticketWait,
+		func() bool { return c.server.CreatesTickets && !c.server.draining.Load() })
+	if err != nil {
+		return err
+	}
+	out.Pending = []api.TicketPending{}
+	for _, p := range pending {
+		switch t := tickets[p.TicketID]; t.State {
+		case redoubt.TicketRequested:
+			out.Pending = append(out.Pending, p)
+		case redoubt.TicketFailed:
+			out.Failed = append(out.Failed, api.TicketFailed{IssueIDs: p.IssueIDs, Error: t.Problem})
+		default:
+			out.Succeeded = append(out.Succeeded, api.TicketMade{IssueIDs: p.IssueIDs, TicketID: t.ID, TicketURL: t.URL, ExternalSlug: t.Slug})
 		}
 	}
+	return nil
 }

@@ -103,6 +103,5 @@ func (s *Store) ExploitedNames(ctx context.Context) (list []string, err error) {
 // dropCards forgets the cards of the records' groups.
 func (w *advisoryWriter) dropCards(ctx context.Context, ids []int64) error {
 	in, arg := w.in("advisory_id", 1, ids)
-	err := w.write(ctx, `DELETE FROM advisory_card WHERE group_id IN (SELECT group_id FROM advisory_member WHERE `+in+`)`, arg)
-	return err
+	return w.write(ctx, `DELETE FROM advisory_card WHERE group_id IN (SELECT group_id FROM advisory_member WHERE `+in+`)`, arg)
 }

@@ -90,12 +90,9 @@ func (tx *Tx) heldRows(ctx context.Context, inventories, packages []int64) (rows
 	if rows, err = tx.heldRowsBy(ctx, "inventory_id", inventories); err != nil {
 		return nil, nil, err
 	}
-	versions := make([]int64, len(rows))
-	for i, r := range rows {
-		versions[i] = r.version
-	}
+	versions := redoubt.Map(rows, func(r dependencyRow) int64 { return r.version })
 	slices.Sort(versions)
-	names, err = tx.packageVersions(ctx, slices.Compact(versions))
+	names, err = tx.readVersions(ctx, "v.id", slices.Compact(versions))
 	return rows, names, err
 }
 
@@ -254,9 +251,8 @@ func (tx *Tx) SaveAdvisoryMatch(ctx context.Context, p redoubt.AdvisoryProgress,
 	if lease > 0 {
 		until = tx.now.Add(lease)
 	}
-	err := tx.write(ctx, `UPDATE advisory_match SET version = $2, target = $3, after_project = $4, after_ref = $5, scores_version = $6, lease_until = $7
+	return tx.write(ctx, `UPDATE advisory_match SET version = $2, target = $3, after_project = $4, after_ref = $5, scores_version = $6, lease_until = $7
 		WHERE deployment_id = $1`, p.Version, p.Target, p.After.ProjectID, p.After.Ref, p.Scores, until)
-	return err
 }
 
 // followedImage is what the audit trail tells of a ref whose findings follow the

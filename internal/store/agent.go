@@ -75,8 +75,7 @@ func (tx *Tx) AgentStages(ctx context.Context, scanIDs []int64) (map[int64]redou
 
 // KeepAgentReport keeps a report until its scan is applied.
 func (tx *Tx) KeepAgentReport(ctx context.Context, uniqueID string, report []byte) error {
-	err := tx.write(ctx, `UPDATE agent_scan SET report_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, report)
-	return err
+	return tx.write(ctx, `UPDATE agent_scan SET report_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, report)
 }
 
 // AgentAnswer returns the answer to a scan's completion, nil where there is none
@@ -110,9 +109,8 @@ func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, 
 // AnswerAgentScan keeps the answer to a scan's completion, in place of its
 // report and of what the completion said.
 func (tx *Tx) AnswerAgentScan(ctx context.Context, uniqueID string, answer []byte) error {
-	err := tx.write(ctx, `UPDATE agent_scan SET report_json = NULL, done_json = NULL, answer_json = $3 WHERE deployment_id = $1 AND unique_id = $2`,
+	return tx.write(ctx, `UPDATE agent_scan SET report_json = NULL, done_json = NULL, answer_json = $3 WHERE deployment_id = $1 AND unique_id = $2`,
 		uniqueID, string(answer))
-	return err
 }
 
 // IgnoredMatch is a finding that people decided to ignore, by the scanner's own

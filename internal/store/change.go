@@ -53,7 +53,6 @@ func (tx *Tx) ChangeSet(ctx context.Context, version int64) (redoubt.ChangeSet, 
 			set.Policies = true
 		case changePolicyRule:
 			set.PolicyRules = true
-		case changeDictionary: // no answer tells of it
 		}
 	})
 }

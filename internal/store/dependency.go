@@ -27,10 +27,7 @@ func (tx *Tx) Dependencies(ctx context.Context, f redoubt.DependencyFilter, afte
 	if err != nil {
 		return nil, false, err
 	}
-	inventories := make([]int64, len(rows))
-	for i, r := range rows {
-		inventories[i] = r.inventory
-	}
+	inventories := redoubt.Map(rows, func(r dependencyRow) int64 { return r.inventory })
 	slices.Sort(inventories)
 	in, arg := tx.in("i.id", 2, slices.Compact(inventories))
 	places, err := tx.places(ctx, "AND "+in, arg)
@@ -79,12 +76,9 @@ func (tx *Tx) dependenciesOn(ctx context.Context, projectID int64, ref string) (
 
 // dependencies fills rows with the names that the dictionary has.
 func (tx *Tx) dependencies(ctx context.Context, rows []dependencyRow, places map[int64]place) ([]redoubt.Dependency, error) {
-	ids := make([]int64, len(rows))
-	for i, r := range rows {
-		ids[i] = r.version
-	}
+	ids := redoubt.Map(rows, func(r dependencyRow) int64 { return r.version })
 	slices.Sort(ids)
-	names, err := tx.packageVersions(ctx, slices.Compact(ids))
+	names, err := tx.readVersions(ctx, "v.id", slices.Compact(ids))
 	if err != nil {
 		return nil, err
 	}

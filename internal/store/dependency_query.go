@@ -144,10 +144,7 @@ func (q *dependencyQuery) find(ctx context.Context, afterID int64, limit int) ([
 // each hands over the dependencies of lockfiles that pass, of each by id, until take wants
 // no more of that lockfile, and tells when it is through with one.
 func (q *dependencyQuery) each(ctx context.Context, lockfiles []heldLockfile, take func(inventory, id int64) (more bool), done func()) error {
-	ids := make([]int64, len(lockfiles))
-	for i, l := range lockfiles {
-		ids[i] = l.inventory
-	}
+	ids := redoubt.Map(lockfiles, func(l heldLockfile) int64 { return l.inventory })
 	in, arg := q.tx.in("inventory_id", 2, ids)
 	return each(ctx, q.tx, func(r row) error {
 		var inventory int64

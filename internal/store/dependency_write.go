@@ -161,11 +161,7 @@ func (tx *Tx) insertDependencies(ctx context.Context, rows []dependencyRow, conf
 }
 
 func rowValues(list []dependencyRow) [][]any {
-	rows := make([][]any, len(list))
-	for i, d := range list {
-		rows[i] = d.values()
-	}
-	return rows
+	return redoubt.Map(list, func(d dependencyRow) []any { return d.values() })
 }
 
 // dependencyRows turns what a lockfile says into rows by package version,

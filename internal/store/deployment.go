@@ -241,7 +241,6 @@ func (s *Store) DeleteDeployment(ctx context.Context, id int64, by redoubt.Actor
 			return err
 		}
 		tx.audit("deployment.delete", subject("deployment", id), deploymentImage{tx.deployment.Slug, tx.deployment.Name}, nil)
-		err := tx.write(ctx, `DELETE FROM deployment WHERE id = $1`)
-		return err
+		return tx.write(ctx, `DELETE FROM deployment WHERE id = $1`)
 	})
 }

@@ -13,7 +13,6 @@ import (
 const exceptionColumns = `id, state, target, paths_json, projects_json, project_id, reason, triage_reason, until_at, wished_at, created_at, created_by_json, creator_id,
 	decided_at, decided_by_json, answer, kind, ref, format, author, file, version, issued_at, statements, bytes`
 
-
 const selectExceptions = `SELECT ` + exceptionColumns + ` FROM exception r WHERE r.deployment_id = $1`
 
 func scanException(r row) (e redoubt.Exception, err error) {

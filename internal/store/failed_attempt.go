@@ -74,11 +74,10 @@ func (q *session) mergeAttempt(ctx context.Context, known, next redoubt.FailedAt
 	if scan == 0 {
 		scan = next.ScanID
 	}
-	err := q.write(ctx, `
+	return q.write(ctx, `
 		UPDATE failed_attempt SET exit_code = $3, cause = $4, scan_id = $5, token_id = $6, repository = $7, ref = $8
 		WHERE deployment_id = $1 AND name = $2`, known.DeploymentID, known.Name, exit, cause, scan,
 		first(known.TokenID, next.TokenID), first(known.Repository, next.Repository), first(known.Ref, next.Ref))
-	return err
 }
 
 // pruneAttempts keeps the newest.

@@ -265,10 +265,7 @@ func (tx *Tx) UpdateFindings(ctx context.Context, findings []redoubt.FindingWrit
 }
 
 func (tx *Tx) findingsByID(ctx context.Context, findings []redoubt.FindingWrite) (map[int64]redoubt.Finding, error) {
-	ids := make([]int64, len(findings))
-	for i, w := range findings {
-		ids[i] = w.ID
-	}
+	ids := redoubt.Map(findings, func(w redoubt.FindingWrite) int64 { return w.ID })
 	in, arg := tx.in("id", 2, ids)
 	stored := make(map[int64]redoubt.Finding, len(ids))
 	return stored, each(ctx, tx, func(r row) error {
@@ -285,8 +282,7 @@ func (tx *Tx) freeIdentities(ctx context.Context, ids []int64) error {
 		return nil
 	}
 	in, arg := tx.in("id", 2, ids)
-	err := tx.write(ctx, `UPDATE finding SET identity_kind = -identity_kind WHERE deployment_id = $1 AND `+in, arg)
-	return err
+	return tx.write(ctx, `UPDATE finding SET identity_kind = -identity_kind WHERE deployment_id = $1 AND `+in, arg)
 }
 
 // updateFinding turns an insert of known ids into an update of the whole row.

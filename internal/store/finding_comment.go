@@ -43,10 +43,7 @@ func (tx *Tx) AddFindingComment(ctx context.Context, c redoubt.FindingComment) (
 	if err != nil {
 		return c, err
 	}
-	rows := make([][]any, len(c.Mentions))
-	for i, m := range c.Mentions {
-		rows[i] = []any{c.ID, m.UserID, m.Name}
-	}
+	rows := redoubt.Map(c.Mentions, func(m redoubt.Mentioned) []any { return []any{c.ID, m.UserID, m.Name} })
 	if err := tx.insert(ctx, `finding_comment_mention (deployment_id, comment_id, user_id, name)`, rows, ""); err != nil {
 		return c, err
 	}

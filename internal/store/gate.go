@@ -21,10 +21,7 @@ func (tx *Tx) UnresolvedFindings(ctx context.Context, projectID int64, ref, sour
 // rules, or of some products.
 func (tx *Tx) UnresolvedOf(ctx context.Context, projectID int64, ref, source string, rules []string, products []redoubt.IssueType) ([]redoubt.Finding, error) {
 	isRule, ruleList := tx.in("rule_name", 6, rules)
-	kinds := make([]int64, len(products))
-	for i, p := range products {
-		kinds[i] = int64(p)
-	}
+	kinds := redoubt.Map(products, func(p redoubt.IssueType) int64 { return int64(p) })
 	isProduct, productList := tx.in("issue_type", 7, kinds)
 	return many(ctx, tx, scanFinding, `SELECT `+findingColumns+` FROM finding
 		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND state = $5 AND (`+isRule+` OR `+isProduct+`)

@@ -74,10 +74,9 @@ func (tx *Tx) updateStatement(ctx context.Context, before, now inventory) error 
 	if before == now {
 		return nil
 	}
-	err := tx.write(ctx, `
+	return tx.write(ctx, `
 		UPDATE inventory SET source = $3, scan_id = $4, commit_hash = $5, digest = $6, stated_at = $7
 		WHERE deployment_id = $1 AND id = $2`, now.id, now.source, now.scanID, now.commit, now.digest, now.statedAt)
-	return err
 }
 
 // DropInventories removes what the source stated of the ref until a time, or

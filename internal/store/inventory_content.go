@@ -25,8 +25,7 @@ type contentRow struct {
 // putContent makes the content of a lockfile that of its rows.
 func (tx *Tx) putContent(ctx context.Context, inventoryID int64, rows []contentRow) error {
 	if len(rows) == 0 {
-		err := tx.write(ctx, `DELETE FROM inventory_content WHERE deployment_id = $1 AND inventory_id = $2`, inventoryID)
-		return err
+		return tx.write(ctx, `DELETE FROM inventory_content WHERE deployment_id = $1 AND inventory_id = $2`, inventoryID)
 	}
 	content, err := encodeContent(rows)
 	if err != nil {

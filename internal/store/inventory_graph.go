@@ -53,13 +53,9 @@ func (tx *Tx) DependencyGraph(ctx context.Context, projectID int64, ref string) 
 // putInventoryGraph makes the graph of a lockfile that of its edges, which are pairs
 // of places in versions.
 func (tx *Tx) putInventoryGraph(ctx context.Context, inventoryID int64, edges [][2]int, versions []int64) error {
-	pairs := make([][2]int64, len(edges))
-	for i, e := range edges {
-		pairs[i] = [2]int64{versions[e[0]], versions[e[1]]}
-	}
+	pairs := redoubt.Map(edges, func(e [2]int) [2]int64 { return [2]int64{versions[e[0]], versions[e[1]]} })
 	if len(pairs) == 0 {
-		err := tx.write(ctx, `DELETE FROM inventory_graph WHERE deployment_id = $1 AND inventory_id = $2`, inventoryID)
-		return err
+		return tx.write(ctx, `DELETE FROM inventory_graph WHERE deployment_id = $1 AND inventory_id = $2`, inventoryID)
 	}
 	return tx.insert(ctx, `inventory_graph (deployment_id, inventory_id, edges)`, [][]any{{inventoryID, encodeGraph(pairs)}},
 		`ON CONFLICT (deployment_id, inventory_id) DO UPDATE SET edges = excluded.edges`)

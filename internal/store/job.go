@@ -147,11 +147,7 @@ func (q *session) enqueue(
 }
 
 func subjectsOf(list []redoubt.Job) []string {
-	subjects := make([]string, len(list))
-	for i, j := range list {
-		subjects[i] = j.Subject
-	}
-	return subjects
+	return redoubt.Map(list, func(j redoubt.Job) string { return j.Subject })
 }
 
 // farFuture is later than all due times.

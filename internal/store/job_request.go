@@ -33,7 +33,7 @@ func requesterOf(by redoubt.Actor) string { return by.Kind + ":" + by.ID }
 // returned in place of a second one. Who has 20 unfinished ones, or meets 200 in
 // the deployment, is told to wait, by a *redoubt.BusyError. Finished ones go after a
 // day, and sooner, the oldest first, where those of one requester take more than
-// 256 MiB, or those of all more than 1 GiB: then of who has most.
+// 256 MiB, or those of all more than 1 GiB.
 func (tx *Tx) RequestJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error) {
 	same, err := many(ctx, tx, scanJob, `SELECT `+jobColumns+` FROM job
 		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND input_json = $4 ORDER BY id LIMIT 1`, j.Kind, redoubt.JobQueued, string(j.Input))
@@ -101,34 +101,22 @@ func (tx *Tx) dropDocuments(ctx context.Context, kind string) error {
 		return nil
 	}
 	condition, list := tx.in("id", 2, gone)
-	err = tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND `+condition, list)
-	return err
+	return tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND `+condition, list)
 }
 
-// tooMany names the documents that go, of a list by age: the oldest of who has
-// more than his share, and then of who has most, until all are within the bound.
+// tooMany returns the oldest documents beyond the limits of their requester or of all. The list
+// is in the order of age.
 func tooMany(kept []keptDocument) (gone []int64) {
 	of, total := map[string]int64{}, int64(0)
-	for _, d := range kept {
+	for _, d := range slices.Backward(kept) {
+		if of[d.requester]+d.bytes > maxDocumentsOfOne || total+d.bytes > maxDocuments {
+			gone = append(gone, d.id)
+			continue
+		}
 		of[d.requester] += d.bytes
 		total += d.bytes
 	}
-	for {
-		most, bytes := "", int64(0)
-		for requester, n := range of {
-			if n > bytes || n == bytes && requester < most {
-				most, bytes = requester, n
-			}
-		}
-		if bytes <= maxDocumentsOfOne && total <= maxDocuments {
-			return gone
-		}
-		i := slices.IndexFunc(kept, func(d keptDocument) bool { return d.requester == most })
-		gone = append(gone, kept[i].id)
-		of[most] -= kept[i].bytes
-		total -= kept[i].bytes
-		kept = slices.Delete(kept, i, i+1)
-	}
+	return gone
 }
 
 // dropFinished forgets finished jobs of a kind that had their time.

@@ -169,10 +169,7 @@ func (tx *Tx) mergeLineages(ctx context.Context, merges []redoubt.LineageMerge) 
 
 // rehang gives all that hangs on lineages which go to those that stay.
 func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
-	goes := make([]int64, len(pairs))
-	for i, p := range pairs {
-		goes[i] = p[0]
-	}
+	goes := redoubt.Map(pairs, func(p [2]int64) int64 { return p[0] })
 	with, args := pairTable("merged(goes, stays)", pairs)
 	in, list := tx.in("lineage_id", 2, goes)
 	findings, err := many(ctx, tx, scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND `+in, list)

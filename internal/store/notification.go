@@ -35,10 +35,7 @@ func (tx *Tx) AddNotifications(ctx context.Context, list []redoubt.Notification)
 	if err != nil {
 		return err
 	}
-	receivers := make([]redoubt.NotificationReceiver, len(list))
-	for i, n := range list {
-		receivers[i] = n.Receiver
-	}
+	receivers := redoubt.Map(list, func(n redoubt.Notification) redoubt.NotificationReceiver { return n.Receiver })
 	waiting, err := tx.notificationsWaiting(ctx, receivers...)
 	if err != nil {
 		return err
@@ -102,10 +99,7 @@ type Delivered struct {
 // EndNotifications keeps what came of an attempt, in which all of them were told at once.
 // What ended meanwhile, as its rule was paused, stays as it is.
 func (tx *Tx) EndNotifications(ctx context.Context, list []redoubt.Notification, d Delivered) error {
-	ids := make([]int64, len(list))
-	for i, n := range list {
-		ids[i] = n.ID
-	}
+	ids := redoubt.Map(list, func(n redoubt.Notification) int64 { return n.ID })
 	var ended time.Time
 	if d.State != redoubt.NotificationQueued {
 		ended = tx.now

@@ -169,10 +169,7 @@ func (tx *Tx) ListRules(ctx context.Context, policyID int64, rules []redoubt.Pol
 	if len(rules) == 0 {
 		return nil
 	}
-	names := make([]string, len(rules))
-	for i, r := range rules {
-		names[i] = r.Rule.Name
-	}
+	names := redoubt.Map(rules, func(r redoubt.PolicyRule) string { return r.Rule.Name })
 	in, arg := tx.in("rule_name", 3, names)
 	listed := map[string]int64{}
 	err := each(ctx, tx, func(r row) error {

@@ -126,10 +126,7 @@ func (tx *Tx) Projects(ctx context.Context, q ProjectQuery) ([]redoubt.Project, 
 	if q.Limit > 0 {
 		refs = refs[:min(q.Limit, len(refs))]
 	}
-	ids := make([]int64, len(refs))
-	for i, r := range refs {
-		ids[i] = r.id
-	}
+	ids := redoubt.Map(refs, func(r projectRef) int64 { return r.id })
 	in, list := tx.in("id", 2, ids)
 	return tx.projectsWhere(ctx, `AND `+in+` ORDER BY name`+tx.session.engine.byBytes, list)
 }

@@ -97,6 +97,5 @@ func (tx *Tx) dropProject(ctx context.Context, id int64) error {
 		return err
 	}
 	tx.changeDeleted(changeProject, id)
-	err := tx.write(ctx, `DELETE FROM project WHERE deployment_id = $1 AND id = $2`, id)
-	return err
+	return tx.write(ctx, `DELETE FROM project WHERE deployment_id = $1 AND id = $2`, id)
 }

@@ -74,8 +74,7 @@ func (m *projectMerge) mergeFindings(ctx context.Context, from, into int64) erro
 
 // reassign gives all rows of a table that are one project's to another.
 func (tx *Tx) reassign(ctx context.Context, table string, from, into int64) error {
-	err := tx.write(ctx, `UPDATE `+table+` SET project_id = $3 WHERE deployment_id = $1 AND project_id = $2`, from, into)
-	return err
+	return tx.write(ctx, `UPDATE `+table+` SET project_id = $3 WHERE deployment_id = $1 AND project_id = $2`, from, into)
 }
 
 // mergeOccurrences brings the findings over, but for those that the other
@@ -112,8 +111,7 @@ func (m *projectMerge) mergeOccurrences(ctx context.Context, from, into int64) e
 	}
 	m.change(changeFinding, ids...)
 	m.changeDeleted(changeFinding, double...)
-	err = m.write(ctx, `UPDATE finding SET project_id = $3, version = $4 WHERE deployment_id = $1 AND project_id = $2`, from, into, m.nextVersion())
-	return err
+	return m.write(ctx, `UPDATE finding SET project_id = $3, version = $4 WHERE deployment_id = $1 AND project_id = $2`, from, into, m.nextVersion())
 }
 
 // mergeAccounts has the scans of a project say that they reported the findings that
@@ -159,10 +157,9 @@ func (tx *Tx) mergeScans(ctx context.Context, from, into int64) error {
 	if err := tx.invalidateUploads(ctx, into); err != nil {
 		return err
 	}
-	err := tx.write(ctx, `
+	return tx.write(ctx, `
 		UPDATE project SET latest_scan_at = (SELECT MAX(latest_scan_at) FROM project WHERE deployment_id = $1 AND id IN ($2, $3))
 		WHERE deployment_id = $1 AND id = $3`, from, into)
-	return err
 }
 
 // mergeNames lets the names of one project answer for the other.
@@ -170,7 +167,6 @@ func (tx *Tx) mergeNames(ctx context.Context, from, into int64) error {
 	if err := tx.reassign(ctx, "project_alias", from, into); err != nil {
 		return err
 	}
-	err := tx.write(ctx, `INSERT INTO project_alias (deployment_id, name, project_id)
+	return tx.write(ctx, `INSERT INTO project_alias (deployment_id, name, project_id)
 		SELECT deployment_id, name, $3 FROM project WHERE deployment_id = $1 AND id = $2`, from, into)
-	return err
 }

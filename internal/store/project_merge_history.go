@@ -27,10 +27,7 @@ func (m *projectMerge) mergeHistories(ctx context.Context) error {
 		events[i] = redoubt.FindingEvent{FindingID: m.stays[goes], Kind: redoubt.EventMerged, Detail: string(detail)}
 	}
 	err = inBatches(double, func(part []int64) error {
-		pairs := make([][2]int64, len(part))
-		for i, goes := range part {
-			pairs[i] = [2]int64{goes, m.stays[goes]}
-		}
+		pairs := redoubt.Map(part, func(goes int64) [2]int64 { return [2]int64{goes, m.stays[goes]} })
 		with, args := pairTable("merged(goes, stays)", pairs)
 		removed := fmt.Sprintf("$%d", len(args)+2)
 		return m.write(ctx, with+`UPDATE finding_event SET finding_id = merged.stays FROM merged

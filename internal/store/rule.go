@@ -112,11 +112,7 @@ func (tx *Tx) knownContents(ctx context.Context, rules []*redoubt.Rule) ([]ruleC
 }
 
 func idsOf(contents []ruleContent, known map[ruleKey]int64) []int64 {
-	ids := make([]int64, len(contents))
-	for i, c := range contents {
-		ids[i] = known[c.key]
-	}
-	return ids
+	return redoubt.Map(contents, func(c ruleContent) int64 { return known[c.key] })
 }
 
 // ruleIDs finds the contents of rules with the names.
@@ -135,10 +131,7 @@ func (tx *Tx) ruleIDs(ctx context.Context, names []string) (map[ruleKey]int64, e
 // addRules stores the contents at the given places, notes their ids in known,
 // and shows them in the default policies.
 func (tx *Tx) addRules(ctx context.Context, contents []ruleContent, rules []*redoubt.Rule, places []int, known map[ruleKey]int64) error {
-	added := make([]ruleContent, len(places))
-	for i, place := range places {
-		added[i] = contents[place]
-	}
+	added := redoubt.Map(places, func(place int) ruleContent { return contents[place] })
 	ids, err := tx.insertRules(ctx, added)
 	if err != nil || len(ids) == 0 {
 		return err

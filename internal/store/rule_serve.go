@@ -174,11 +174,7 @@ func (s *placing) check(p redoubt.Policy, uses []ruleUse) error {
 }
 
 func namesOf(list []placing) []string {
-	names := make([]string, len(list))
-	for i, p := range list {
-		names[i] = p.content.key.name
-	}
-	return names
+	return redoubt.Map(list, func(p placing) string { return p.content.key.name })
 }
 
 // addToPolicies stores the rules' contents, shows them where the rules are listed, lists
@@ -188,10 +184,7 @@ func (tx *Tx) addToPolicies(ctx context.Context, list []placing) error {
 	if err != nil {
 		return err
 	}
-	contents := make([]ruleContent, len(list))
-	for i, p := range list {
-		contents[i] = p.content
-	}
+	contents := redoubt.Map(list, func(p placing) ruleContent { return p.content })
 	if err := tx.insertMissing(ctx, contents, known); err != nil {
 		return err
 	}
@@ -253,10 +246,7 @@ func (tx *Tx) findPlaces(ctx context.Context, list []placing, entries map[string
 
 // servedAt finds those of the rules that their policies serve, by their places.
 func (tx *Tx) servedAt(ctx context.Context, list []placing) (map[int64]redoubt.ServedRule, error) {
-	ids := make([]int64, len(list))
-	for i, p := range list {
-		ids[i] = p.id
-	}
+	ids := redoubt.Map(list, func(p placing) int64 { return p.id })
 	in, arg := tx.in("pr.id", 2, ids)
 	served, err := many(ctx, tx, scanServed, servedSelect+` AND `+in, arg)
 	at := make(map[int64]redoubt.ServedRule, len(served))

@@ -45,10 +45,7 @@ func (tx *Tx) Runs(ctx context.Context, q RunQuery) ([]redoubt.Run, error) {
 		w.and(`project_id = ?`, q.ProjectID)
 	}
 	if len(q.States) > 0 {
-		states := make([]int64, len(q.States))
-		for i, s := range q.States {
-			states[i] = int64(s)
-		}
+		states := redoubt.Map(q.States, func(s redoubt.RunState) int64 { return int64(s) })
 		w.in(`state`, states)
 	}
 	if q.Before != 0 {

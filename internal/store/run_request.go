@@ -164,6 +164,5 @@ func (tx *Tx) pruneRuns(ctx context.Context, projectID int64) error {
 		return err
 	}
 	in, list := tx.in("id", 2, old)
-	err = tx.write(ctx, `DELETE FROM managed_run WHERE deployment_id = $1 AND `+in, list)
-	return err
+	return tx.write(ctx, `DELETE FROM managed_run WHERE deployment_id = $1 AND `+in, list)
 }

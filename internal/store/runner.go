@@ -102,10 +102,7 @@ func (tx *Tx) runnersInForce(ctx context.Context) ([]redoubt.Runner, map[int64]r
 	if err != nil || len(all) == 0 {
 		return all, nil, err
 	}
-	ids := make([]int64, len(all))
-	for i, r := range all {
-		ids[i] = r.TokenID
-	}
+	ids := redoubt.Map(all, func(r redoubt.Runner) int64 { return r.TokenID })
 	in, list := tx.in("id", 2, ids)
 	tokens, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND `+in, list)
 	may := map[int64]redoubt.Token{}

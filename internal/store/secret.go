@@ -70,10 +70,7 @@ func (tx *Tx) SecretRules(ctx context.Context) (map[redoubt.SecretRule]bool, err
 // PutSecretRules remembers rules that look for secrets, of which there are no
 // findings of code any more.
 func (tx *Tx) PutSecretRules(ctx context.Context, rules []redoubt.SecretRule) error {
-	rows := make([][]any, len(rules))
-	for i, r := range rules {
-		rows[i] = []any{r.Tool, r.Name, true}
-	}
+	rows := redoubt.Map(rules, func(r redoubt.SecretRule) []any { return []any{r.Tool, r.Name, true} })
 	return tx.insert(ctx, `secret_rule (deployment_id, tool, name, settled)`, rows,
 		`ON CONFLICT (deployment_id, tool, name) DO UPDATE SET settled = excluded.settled`)
 }

@@ -87,8 +87,7 @@ func (q *session) shred(ctx context.Context) error {
 		return nil
 	}
 	q.shreds = true
-	err := q.write(ctx, q.engine.shred)
-	return err
+	return q.write(ctx, q.engine.shred)
 }
 
 // query reads. It is the ground of one and many, which close the rows. A

@@ -45,8 +45,7 @@ func (tx *Tx) PutSetting(ctx context.Context, name string, value []byte) error {
 }
 
 func (q *session) putSetting(ctx context.Context, name string, value []byte) error {
-	err := q.write(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, append([]byte{}, value...))
-	return err
+	return q.write(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, append([]byte{}, value...))
 }
 
 // StoredSetting reads what was stored of a setting, or fails with

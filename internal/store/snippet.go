@@ -178,8 +178,7 @@ func (tx *Tx) dropSnippets(ctx context.Context, findings []int64) error {
 		return nil
 	}
 	in, arg := tx.in("finding_id", 2, findings)
-	err := tx.write(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1 AND `+in, arg)
-	return err
+	return tx.write(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1 AND `+in, arg)
 }
 
 // staleSnippets are those whose finding is not there.

@@ -82,10 +82,7 @@ func (tx *Tx) TicketPage(ctx context.Context, q TicketQuery) (list []redoubt.Tic
 	if more = len(list) > q.Limit; more {
 		list = list[:q.Limit]
 	}
-	ids := make([]int64, len(list))
-	for i, t := range list {
-		ids[i] = t.ID
-	}
+	ids := redoubt.Map(list, func(t redoubt.Ticket) int64 { return t.ID })
 	found, err := tx.FindingsOfTickets(ctx, ids, q.Globs)
 	about = map[int64][]redoubt.TicketFinding{}
 	for _, f := range found {
@@ -183,10 +180,7 @@ func (tx *Tx) UpdateTickets(ctx context.Context, list []redoubt.Ticket) error {
 	if len(list) == 0 {
 		return nil
 	}
-	ids := make([]int64, len(list))
-	for i, t := range list {
-		ids[i] = t.ID
-	}
+	ids := redoubt.Map(list, func(t redoubt.Ticket) int64 { return t.ID })
 	before, err := tx.ticketsByID(ctx, ids)
 	if err != nil {
 		return err

@@ -26,9 +26,6 @@ type Tx struct {
 	events     []redoubt.AuditEvent
 	before     time.Time // see LastCommit
 	next       int64     // see nextVersion; 0 while nobody asked
-	past       *int64    // see history; nil while nobody asked
-	named      bool      // whether a package or a version of one got its id
-	namedFrom  int64     // the first id that a version of a package got; 0 for none
 
 	notified redoubt.NotificationEvents // that some rule of the deployment asks for
 	happened []redoubt.Happening        // see Tell
@@ -203,7 +200,7 @@ const (
 	changePolicyRule
 	changeLineage
 	changeFinding
-	changeDictionary // a package or a version of one got its id; of row 0
+	// 7 was for new names of packages.
 )
 
 type changeKey struct {
@@ -247,8 +244,7 @@ func (tx *Tx) finish(ctx context.Context) error {
 			return fmt.Errorf("write the change feed: %w", err)
 		}
 	}
-	err := tx.write(ctx, `UPDATE deployment SET version = $2, committed_at = $3 WHERE id = $1`, version, at)
-	return err
+	return tx.write(ctx, `UPDATE deployment SET version = $2, committed_at = $3 WHERE id = $1`, version, at)
 }
 
 // batch is how many rows of an upload are put into the words of the database at a

@@ -201,8 +201,7 @@ func (tx *Tx) putRole(ctx context.Context, userID int64, role redoubt.Role) erro
 	if role == redoubt.RoleNone {
 		query, args = `DELETE FROM user_role WHERE deployment_id = $1 AND user_id = $2`, args[:1]
 	}
-	err := tx.write(ctx, query, args...)
-	return err
+	return tx.write(ctx, query, args...)
 }
 
 // SetRole gives a user another role in the deployment, or takes it away, which
@@ -301,8 +300,7 @@ func (s *Store) EnableUser(ctx context.Context, userID int64, by redoubt.Actor) 
 		for _, tx := range txs {
 			tx.audit("user.enable", userSubject(u), userImage{Name: u.Name, Disabled: true}, userImage{Name: u.Name})
 		}
-		err := q.write(ctx, `UPDATE app_user SET disabled_at = NULL WHERE id = $1`, userID)
-		return err
+		return q.write(ctx, `UPDATE app_user SET disabled_at = NULL WHERE id = $1`, userID)
 	})
 }
 

@@ -170,7 +170,6 @@ func (tx *Tx) takeInvitation(ctx context.Context, i *redoubt.UserInvitation, by 
 // sees no difference until its time is over.
 func (s *Store) DeclineInvitation(ctx context.Context, i redoubt.UserInvitation) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		err := q.write(ctx, `UPDATE user_invitation SET declined_at = $3 WHERE deployment_id = $1 AND id = $2`, i.Deployment.ID, i.ID, s.now())
-		return err
+		return q.write(ctx, `UPDATE user_invitation SET declined_at = $3 WHERE deployment_id = $1 AND id = $2`, i.Deployment.ID, i.ID, s.now())
 	})
 }

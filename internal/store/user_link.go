@@ -121,6 +121,5 @@ func (s *Store) UseSignInLink(ctx context.Context, l redoubt.UserLink, n redoubt
 }
 
 func (q *session) endLinks(ctx context.Context, userID int64) error {
-	err := q.write(ctx, `DELETE FROM user_link WHERE user_id = $1`, userID)
-	return err
+	return q.write(ctx, `DELETE FROM user_link WHERE user_id = $1`, userID)
 }

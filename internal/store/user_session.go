@@ -221,8 +221,7 @@ func (q *session) endSessions(ctx context.Context, userID int64) error {
 	if err := q.write(ctx, `DELETE FROM user_half_session WHERE user_id = $1`, userID); err != nil {
 		return err
 	}
-	err := q.write(ctx, `DELETE FROM user_session WHERE user_id = $1`, userID)
-	return err
+	return q.write(ctx, `DELETE FROM user_session WHERE user_id = $1`, userID)
 }
 
 // ExpireSessions drops sessions that nobody used since idleSince, and sessions,
@@ -241,7 +240,6 @@ func (s *Store) ExpireSessions(ctx context.Context, idleSince time.Time) error {
 		if err := q.write(ctx, `DELETE FROM user_link WHERE expires_at <= $1`, s.now()); err != nil {
 			return err
 		}
-		err := q.write(ctx, `DELETE FROM user_invitation WHERE expires_at <= $1`, s.now())
-		return err
+		return q.write(ctx, `DELETE FROM user_invitation WHERE expires_at <= $1`, s.now())
 	})
 }

@@ -190,19 +190,13 @@ func attach(ctx context.Context, s Store, to map[int64][]redoubt.Finding) (repla
 
 // ticketsOf are those that findings were linked to, ascending.
 func ticketsOf(list []redoubt.TicketFinding) []int64 {
-	ids := make([]int64, len(list))
-	for i, f := range list {
-		ids[i] = f.TicketID
-	}
+	ids := redoubt.Map(list, func(f redoubt.TicketFinding) int64 { return f.TicketID })
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
 func lineagesOf(findings []redoubt.Finding) []int64 {
-	out := make([]int64, len(findings))
-	for i, f := range findings {
-		out[i] = f.LineageID
-	}
+	out := redoubt.Map(findings, func(f redoubt.Finding) int64 { return f.LineageID })
 	slices.Sort(out)
 	return slices.Compact(out)
 }

@@ -34,10 +34,7 @@ func newPlaces(ctx context.Context, s Store, globs redoubt.ProjectGlobs, finding
 	if p.connections, err = s.Connections(ctx); err != nil || len(findings) == 0 {
 		return p, err
 	}
-	projects := make([]int64, len(findings))
-	for i, f := range findings {
-		projects[i] = f.ProjectID
-	}
+	projects := redoubt.Map(findings, func(f redoubt.Finding) int64 { return f.ProjectID })
 	slices.Sort(projects)
 	p.own, err = s.RepositoriesOf(ctx, slices.Compact(projects))
 	return p, err

@@ -152,10 +152,7 @@ func grouped(findings []redoubt.Finding, byRule bool) (groups [][]redoubt.Findin
 }
 
 func idsOf(findings []redoubt.Finding) []int64 {
-	ids := make([]int64, len(findings))
-	for i, f := range findings {
-		ids[i] = f.ID
-	}
+	ids := redoubt.Map(findings, func(f redoubt.Finding) int64 { return f.ID })
 	slices.Sort(ids)
 	return ids
 }

@@ -131,10 +131,7 @@ func (r *Request) decideAll(lineages map[int64]redoubt.Lineage, ids []int64, s S
 }
 
 func lineagesOf(targets []redoubt.Target) []int64 {
-	out := make([]int64, len(targets))
-	for i, t := range targets {
-		out[i] = t.LineageID
-	}
+	out := redoubt.Map(targets, func(t redoubt.Target) int64 { return t.LineageID })
 	slices.Sort(out)
 	return slices.Compact(out)
 }

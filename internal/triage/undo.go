@@ -18,10 +18,7 @@ type UndoResult struct {
 // for a lineage.
 func Undo(ctx context.Context, s Store, events []redoubt.TriageEvent) (UndoResult, error) {
 	var out UndoResult
-	ids := make([]int64, len(events))
-	for i, e := range events {
-		ids[i] = e.LineageID
-	}
+	ids := redoubt.Map(events, func(e redoubt.TriageEvent) int64 { return e.LineageID })
 	lineages, err := s.Lineages(ctx, ids)
 	if err != nil || len(events) == 0 {
 		return out, err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -77,12 +78,8 @@ func (req *request) me() (auth.SessionInfo, error) {
 func (req *request) account() error { return req.showAccount(http.StatusOK, "") }
 
 // changeMail sets where mail for the viewer goes, and whether any does.
-func (req *request) changeMail() error {
+func (req *request) changeMail(form url.Values) error {
 	me, err := req.me()
-	if err != nil {
-		return err
-	}
-	form, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -127,12 +124,8 @@ func (req *request) accountPage(status int, said accountView) error {
 }
 
 // changePassword asks for the old one first, as often as sign-in does.
-func (req *request) changePassword() error {
+func (req *request) changePassword(form url.Values) error {
 	me, err := req.me()
-	if err != nil {
-		return err
-	}
-	form, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -171,11 +164,7 @@ func (req *request) endSession() error {
 	if err != nil {
 		return err
 	}
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	if err := req.Store.EndSession(req.r.Context(), me.User.ID, id); err != nil {
+	if err := req.Store.EndSession(req.r.Context(), me.User.ID, req.pathID); err != nil {
 		return err
 	}
 	req.SignIn.Sessions.Forget()

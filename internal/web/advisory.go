@@ -62,7 +62,7 @@ func (req *request) showAdvisory() error {
 	}
 	p := &advisoryPage{All: q.Get("all") != ""}
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {
-		g, err := tx.AdvisoryGroup(ctx, req.r.PathValue("id"))
+		g, err := tx.AdvisoryGroup(ctx, req.r.PathValue("advisory"))
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (req *request) showAdvisory() error {
 	if err != nil {
 		return err
 	}
-	if !strings.EqualFold(p.Shown, req.r.PathValue("id")) {
+	if !strings.EqualFold(p.Shown, req.r.PathValue("advisory")) {
 		req.redirect(req.to("/advisories/" + url.PathEscape(p.Shown)))
 		return nil
 	}

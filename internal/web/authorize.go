@@ -113,11 +113,7 @@ func (req *request) askToAuthorize() error {
 }
 
 // authorize lets the client in, or not.
-func (req *request) authorize() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) authorize(form url.Values) error {
 	r, done, err := req.authorization(form)
 	if err != nil || done {
 		return err

@@ -59,13 +59,9 @@ func (p *blockingPage) Pass() bool { return p.Gate != nil && p.Left == 0 }
 
 // showBlocking shows what a scan failed its build on, where builds link to.
 func (req *request) showBlocking() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	p := &blockingPage{Self: req.r.URL.Path}
-	err = req.view(func(ctx context.Context, tx *store.Tx) error {
-		r, err := req.scanRecord(ctx, tx, id)
+	err := req.view(func(ctx context.Context, tx *store.Tx) error {
+		r, err := req.scanRecord(ctx, tx, req.pathID)
 		if err != nil {
 			return err
 		}
@@ -92,7 +88,7 @@ func (req *request) showBlocking() error {
 	if p.Done, err = req.decided(req.r.URL.Query().Get("done"), p.Self); err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, pageView{Template: "blocking", Title: "What scan " + decimal(id) + " blocks on", Section: "scans", Data: p})
+	return req.show(http.StatusOK, pageView{Template: "blocking", Title: "What scan " + decimal(req.pathID) + " blocks on", Section: "scans", Data: p})
 }
 
 // judge asks the gate what it would say now to the scan's own results.

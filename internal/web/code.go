@@ -98,11 +98,7 @@ func (req *request) showCode(status int, half string, u redoubt.User, s codeView
 }
 
 // enterCode begins the session of a sign-in that waited.
-func (req *request) enterCode() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) enterCode(form url.Values) error {
 	next := safeNext(form.Get("next"))
 	half, u, err := req.half(next)
 	if err != nil || u.ID == 0 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,11 +120,7 @@ func credentialOf(kind redoubt.HostKind, username, secret, knownHosts string) (c
 }
 
 // addConnection connects a code host, once it has answered.
-func (req *request) addConnection() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) addConnection(form url.Values) error {
 	v := connectionsView{Form: connectionForm{
 		Name: strings.TrimSpace(redoubt.Line(form.Get("name"))), Kind: form.Get("kind"), BaseURL: strings.TrimSuffix(strings.TrimSpace(form.Get("base_url")), "/"),
 		Username: form.Get("username"), KnownHosts: form.Get("known_hosts"), Follow: form.Get("follow"),
@@ -143,11 +140,7 @@ func (req *request) addConnection() error {
 		v.Fault = said
 		return req.showConnections(http.StatusBadRequest, v)
 	}
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to(connectionPath(made.ID, "connected")))
-	return nil
+	return req.then(err, connectionPath(made.ID, "connected"))
 }
 
 func connectionPath(id int64, did string) string {
@@ -218,33 +211,26 @@ func (req *request) connection() error {
 }
 
 func (req *request) showConnection(status int, fault string) error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	page, err := pageOf(req.r.URL.Query())
 	if err != nil {
 		return err
 	}
 	v := connectionView{HooksAt: req.hooksAt(), Filled: req.r.PostForm.Get("people"), Fault: fault, Done: doneMessage(done, req.r.URL.Query().Get("done"))}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
-		if v.Connection, err = tx.Connection(ctx, id); err != nil {
+		if v.Connection, err = tx.Connection(ctx, req.pathID); err != nil {
 			return err
 		}
 		counts, err := tx.CountRepositories(ctx)
 		if err != nil {
 			return err
 		}
-		v.RepositoryCount = counts[id]
-		list, _, err := tx.RepositoryPage(ctx, store.RepositoryQuery{ConnectionID: id, Skip: (page - 1) * repositoriesPerPage, Limit: repositoriesPerPage})
+		v.RepositoryCount = counts[req.pathID]
+		list, _, err := tx.RepositoryPage(ctx, store.RepositoryQuery{ConnectionID: req.pathID, Skip: (page - 1) * repositoriesPerPage, Limit: repositoriesPerPage})
 		if err != nil {
 			return err
 		}
-		v.Pages = newPager(page, repositoriesPerPage, v.Seen, func(n int) string { return req.to(connectionPath(id, "")) + "?page=" + strconv.Itoa(n) })
-		ids := make([]int64, len(list))
-		for i, r := range list {
-			ids[i] = r.ProjectID
-		}
+		v.Pages = newPager(page, repositoriesPerPage, v.Seen, func(n int) string { return req.to(connectionPath(req.pathID, "")) + "?page=" + strconv.Itoa(n) })
+		ids := redoubt.Map(list, func(r redoubt.Repository) int64 { return r.ProjectID })
 		names, err := tx.ProjectNames(ctx, ids)
 		if err != nil {
 			return err
@@ -252,7 +238,7 @@ func (req *request) showConnection(status int, fault string) error {
 		for _, r := range list {
 			v.Repositories = append(v.Repositories, repositoryRow{r, names[r.ProjectID], r.HookProblem(tx.Now())})
 		}
-		v.Deliveries, _, err = tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: id, Limit: 20})
+		v.Deliveries, _, err = tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: req.pathID, Limit: 20})
 		return err
 	})
 	if err != nil {
@@ -264,19 +250,11 @@ func (req *request) showConnection(status int, fault string) error {
 // settled does something with the connection that the path names, and leads back to it; what
 // the person can mend is said there.
 func (req *request) settled(did string, do func(id int64) error) error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	err = do(id)
+	err := do(req.pathID)
 	if said, ok := sayable(err); ok {
 		return req.showConnection(http.StatusBadRequest, said)
 	}
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to(connectionPath(id, did)))
-	return nil
+	return req.then(err, connectionPath(req.pathID, did))
 }
 
 // asking does so by asking the host.
@@ -303,11 +281,7 @@ func (req *request) testConnection() error {
 }
 
 // changeConnection changes what the connection is called, follows and shows its host.
-func (req *request) changeConnection() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) changeConnection(form url.Values) error {
 	change := redoubt.ConnectionChange{Name: new(strings.TrimSpace(redoubt.Line(form.Get("name")))), Follow: new(lines(form.Get("follow")))}
 	if form.Has("replies") { // which a host without change requests has no field for
 		policy, is := redoubt.ParseReplyPolicy(form.Get("replies"))
@@ -338,11 +312,7 @@ func (req *request) changeConnection() error {
 }
 
 // chooseRepositories follows or leaves the repositories that were ticked.
-func (req *request) chooseRepositories() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) chooseRepositories(form url.Values) error {
 	globs := form["name"]
 	if len(globs) == 0 {
 		return req.showConnection(http.StatusBadRequest, "tick the repositories first")
@@ -363,13 +333,10 @@ func (req *request) chooseRepositories() error {
 }
 
 // hookConnection makes the webhooks of a connection, or that of one repository again.
-func (req *request) hookConnection() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) hookConnection(form url.Values) error {
 	repository := int64(0)
 	if form.Has("repository") {
+		var err error
 		if repository, err = strconv.ParseInt(form.Get("repository"), 10, 64); err != nil || repository <= 0 {
 			return redoubt.ErrNotFound
 		}
@@ -389,21 +356,13 @@ func (req *request) hookConnection() error {
 
 // removeConnection forgets a connection.
 func (req *request) removeConnection() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	hosts, err := req.hosts()
 	if err != nil {
 		return err
 	}
-	keep, err := hosts.AskToRemove(req.r.Context(), req.viewer.Deployment.ID, id)
+	keep, err := hosts.AskToRemove(req.r.Context(), req.viewer.Deployment.ID, req.pathID)
 	if err == nil {
 		_, err = req.keepConnection(keep)
 	}
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to(connectionsPath + "?done=disconnected"))
-	return nil
+	return req.then(err, connectionsPath+"?done=disconnected")
 }

@@ -132,10 +132,7 @@ func (p *dependenciesPage) ways(ctx context.Context, tx *store.Tx) error {
 	if p.Query.Get("exact") == "" || strings.TrimSpace(p.Query.Get("name")) == "" {
 		return nil
 	}
-	ids := make([]int64, len(p.Rows))
-	for i, row := range p.Rows {
-		ids[i] = row.ID
-	}
+	ids := redoubt.Map(p.Rows, func(row dependencyRow) int64 { return row.ID })
 	ways, err := tx.DependencyPaths(ctx, ids)
 	for i, row := range p.Rows {
 		if way := ways[row.ID]; len(way.Steps) > 1 {

@@ -84,19 +84,15 @@ func (req *request) findingAgain(status int, id int64, back string, refused func
 
 // finding shows the finding that the path names; refused adds the faults of a form.
 func (req *request) finding(status int, refused func(*findingDetail)) error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	view, err := req.findings()
 	if err != nil {
 		return err
 	}
 	back := req.r.URL.Query().Get("back")
 	if !req.local(back) {
-		back = req.to("/findings/" + decimal(id))
+		back = req.to("/findings/" + decimal(req.pathID))
 	}
-	d, err := req.detail(view, id, back)
+	d, err := req.detail(view, req.pathID, back)
 	if err != nil {
 		return err
 	}

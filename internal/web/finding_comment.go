@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"net/url"
 	"strconv"
 
 	"github.com/redoubt/redoubt"
@@ -46,11 +47,7 @@ func (req *request) commentMoments(c redoubt.FindingComment) []moment {
 }
 
 // addComment writes what a form says about a finding, and leads back to where it was written.
-func (req *request) addComment() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) addComment(form url.Values) error {
 	return req.changeComments(form.Get("back"), commentForm{Text: form.Get("text")}, func(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
 		if redoubt.StatusOf(o.State, o.Lineage.Triage.State) == 0 { // it was removed: nobody would look
 			return redoubt.ErrNotFound
@@ -63,11 +60,7 @@ func (req *request) addComment() error {
 }
 
 // withdrawComment takes a comment back.
-func (req *request) withdrawComment() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) withdrawComment(form url.Values) error {
 	id, err := strconv.ParseInt(req.r.PathValue("comment"), 10, 64)
 	if err != nil {
 		return redoubt.ErrNotFound
@@ -81,12 +74,8 @@ func (req *request) withdrawComment() error {
 // changeComments does something to the comments on the finding that the path names. What will
 // not do is shown with the finding, with what was typed.
 func (req *request) changeComments(back string, typed commentForm, change func(context.Context, *store.Tx, store.Occurrence) error) error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		o, err := tx.Finding(ctx, id)
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
+		o, err := tx.Finding(ctx, req.pathID)
 		if err != nil {
 			return err
 		}
@@ -94,13 +83,13 @@ func (req *request) changeComments(back string, typed commentForm, change func(c
 	})
 	if status, why, is := refusal(err); is {
 		typed.Fault = why
-		return req.findingAgain(status, id, back, func(d *findingDetail) { d.Comment = typed })
+		return req.findingAgain(status, req.pathID, back, func(d *findingDetail) { d.Comment = typed })
 	}
 	if err != nil {
 		return err
 	}
 	if !req.local(back) {
-		back = req.to("/findings/" + decimal(id))
+		back = req.to("/findings/" + decimal(req.pathID))
 	}
 	req.redirect(back + "#comments")
 	return nil

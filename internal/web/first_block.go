@@ -99,11 +99,7 @@ func firstSeverity(text string) (redoubt.Severity, error) {
 }
 
 // firstBlock adds the condition to the default policies that do not have it.
-func (req *request) firstBlock() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) firstBlock(form url.Values) error {
 	severity, err := firstSeverity(form.Get("severity"))
 	if err != nil {
 		return err
@@ -123,9 +119,5 @@ func (req *request) firstBlock() error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to(startPath + "?done=blocks-severity"))
-	return nil
+	return req.then(err, startPath+"?done=blocks-severity")
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"embed"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -106,18 +107,15 @@ func startWays(base string, fresh bool, from, made string) []startWay {
 
 // createStartToken makes a token that may hand in scans, with one click, for the way
 // that the form names.
-func (req *request) createStartToken() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) createStartToken(form url.Values) error {
 	at := slices.IndexFunc(ways, func(w startWay) bool { return w.Key == form.Get("from") })
 	if at < 0 {
 		return redoubt.Invalid("from", "is none of the ways to scan")
 	}
 	secret := auth.NewSecret(req.viewer.Deployment.ID)
 	token := redoubt.Token{Name: ways[at].tokenName(), PublicID: secret.PublicID, Scopes: []redoubt.Scope{redoubt.ScopeCI}, Dialect: redoubt.DialectContract, ExpiresAt: req.Clock().Add(startToken)}
-	if token, err = req.keepToken(token, secret); err != nil {
+	token, err := req.keepToken(token, secret)
+	if err != nil {
 		return err
 	}
 	req.showOnce(startPath, token.ID, secret.Text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -69,11 +70,7 @@ func (req *request) invited() error {
 
 // withdrawInvitation takes an invitation back.
 func (req *request) withdrawInvitation() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	return req.changed("invitation-withdrawn", req.update(func(ctx context.Context, tx *store.Tx) error { return tx.WithdrawInvitation(ctx, id) }))
+	return req.changed("invitation-withdrawn", req.update(func(ctx context.Context, tx *store.Tx) error { return tx.WithdrawInvitation(ctx, req.pathID) }))
 }
 
 // invitations lists what somebody is invited to.
@@ -113,15 +110,11 @@ func (req *request) answered() (i redoubt.UserInvitation, who auth.SessionInfo, 
 	if who, err = req.signedIn(); err != nil || who.Session.ID == 0 {
 		return i, who, err
 	}
-	id, err := req.id()
-	if err != nil {
-		return i, who, err
-	}
 	list, err := req.Store.InvitationsFor(req.r.Context(), who.User.Name)
 	if err != nil {
 		return i, who, err
 	}
-	at := slices.IndexFunc(list, func(i redoubt.UserInvitation) bool { return i.ID == id })
+	at := slices.IndexFunc(list, func(i redoubt.UserInvitation) bool { return i.ID == req.pathID })
 	if at < 0 {
 		return i, who, redoubt.ErrNotFound
 	}
@@ -204,17 +197,13 @@ func (req *request) showJoin(status int, s joinView) error {
 
 // useJoin accepts an invitation by its link: for who is signed in, else for the
 // user whom it makes.
-func (req *request) useJoin() error {
+func (req *request) useJoin(form url.Values) error {
 	s, who, err := req.joining()
 	if err != nil {
 		return err
 	}
 	if s.As != "" {
 		return req.accept(s.UserInvitation, who)
-	}
-	form, err := req.form()
-	if err != nil {
-		return err
 	}
 	hash, err := req.newPassword(form.Get("password"), form.Get("again"), redoubt.User{Name: s.NewName, DisplayName: s.DisplayName}, s.Deployment.Slug, s.Deployment.Name)
 	var u redoubt.User

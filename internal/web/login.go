@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,13 +59,9 @@ func (req *request) showLogin(status int, s loginView) error {
 }
 
 // enter signs in by name and password.
-func (req *request) enter() error {
+func (req *request) enter(form url.Values) error {
 	if req.SignIn == nil {
 		return redoubt.ErrNotFound
-	}
-	form, err := req.form()
-	if err != nil {
-		return err
 	}
 	s := loginView{Name: form.Get("name"), Next: safeNext(form.Get("next"))}
 	secret, err := req.SignIn.Sessions.SignIn(req.r.Context(), s.Name, form.Get("password"), req.SignIn.origin(req.r))
@@ -205,12 +202,8 @@ func (req *request) showSetup(status int, s setupView) error {
 }
 
 // useLink does what a one-time link is for, and signs in.
-func (req *request) useLink() error {
+func (req *request) useLink(form url.Values) error {
 	l, u, err := req.setupLink()
-	if err != nil {
-		return err
-	}
-	form, err := req.form()
 	if err != nil {
 		return err
 	}

@@ -105,11 +105,7 @@ func (req *request) showApproval(status int, v approveView) error {
 }
 
 // decideToken lets who waits have a token of the viewer, or not.
-func (req *request) decideToken() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) decideToken(form url.Values) error {
 	l, done, err := req.waiting(form)
 	if err != nil || done {
 		return err
@@ -138,9 +134,5 @@ func (req *request) decideToken() error {
 	if said, ok := sayable(err); ok {
 		return req.showApproval(http.StatusConflict, approveView{Request: l, Fault: said})
 	}
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to(tokensPath + "?done=" + let))
-	return nil
+	return req.then(err, tokensPath+"?done="+let)
 }

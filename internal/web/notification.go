@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -40,10 +41,7 @@ func (req *request) notifications() error {
 		v.Pages = newPager(page, notificationRulesPerPage, len(list), func(n int) string { return req.to(notificationsPath) + "?page=" + strconv.Itoa(n) })
 		from := min((page-1)*notificationRulesPerPage, len(list))
 		list = list[from:min(from+notificationRulesPerPage, len(list))]
-		ids := make([]int64, len(list))
-		for i, r := range list {
-			ids[i] = r.ID
-		}
+		ids := redoubt.Map(list, func(r redoubt.NotificationRule) int64 { return r.ID })
 		last, err := tx.LastNotifications(ctx, ids)
 		for _, r := range list {
 			v.Rows = append(v.Rows, notificationRow{r, deliveryRow{last[r.ID]}})
@@ -74,11 +72,7 @@ func (req *request) notifier() (*notify.Notifier, error) {
 }
 
 // addNotification makes a rule. The secret of a webhook is shown on its page, once.
-func (req *request) addNotification() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) addNotification(form url.Values) error {
 	n, err := req.notifier()
 	if err != nil {
 		return err
@@ -133,16 +127,12 @@ type notificationView struct {
 }
 
 func (req *request) notification() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	v := notificationView{Done: doneMessage(done, req.r.URL.Query().Get("done"))}
-	made, secret := req.shownOnce(notificationPath(id))
-	if made == id {
+	made, secret := req.shownOnce(notificationPath(req.pathID))
+	if made == req.pathID {
 		v.Secret, v.MadeOnce = secret, secret == ""
 	}
-	return req.showNotification(http.StatusOK, id, v)
+	return req.showNotification(http.StatusOK, req.pathID, v)
 }
 
 // showNotification shows a rule; a form that is filled in already stays so.
@@ -183,46 +173,34 @@ func (req *request) showNotification(status int, id int64, v notificationView) e
 // onNotification does something with the rule that the path names, and leads back to it with
 // the secret that came of it; what the person can mend is said there.
 func (req *request) onNotification(did string, do func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (secret string, err error)) error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	n, err := req.notifier()
 	if err != nil {
 		return err
 	}
 	var secret string
 	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		secret, err = do(ctx, tx, n, id)
+		secret, err = do(ctx, tx, n, req.pathID)
 		return err
 	})
 	if said, ok := sayable(err); ok {
-		return req.showNotification(http.StatusBadRequest, id, notificationView{Fault: said})
+		return req.showNotification(http.StatusBadRequest, req.pathID, notificationView{Fault: said})
 	}
 	if err != nil {
 		return err
 	}
-	req.toNotification(id, did, secret)
+	req.toNotification(req.pathID, did, secret)
 	return nil
 }
 
 // changeNotification changes what a rule is about, and where it leads where an address is given.
-func (req *request) changeNotification() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) changeNotification(form url.Values) error {
 	n, err := req.notifier()
 	if err != nil {
 		return err
 	}
 	var f notificationForm
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		r, err := tx.NotificationRule(ctx, id)
+		r, err := tx.NotificationRule(ctx, req.pathID)
 		if err != nil {
 			return err
 		}
@@ -236,21 +214,17 @@ func (req *request) changeNotification() error {
 	})
 	if said, ok := sayable(err); ok {
 		f.Fault = said
-		return req.showNotification(http.StatusBadRequest, id, notificationView{Form: f})
+		return req.showNotification(http.StatusBadRequest, req.pathID, notificationView{Form: f})
 	}
 	if err != nil {
 		return err
 	}
-	req.toNotification(id, "notification-saved", "")
+	req.toNotification(req.pathID, "notification-saved", "")
 	return nil
 }
 
 // pauseNotification pauses a rule, or has it go on.
-func (req *request) pauseNotification() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) pauseNotification(form url.Values) error {
 	paused, did := form.Get("paused") == "on", "notification-resumed"
 	if paused {
 		did = "notification-paused"
@@ -287,33 +261,21 @@ func (req *request) resendNotification() error {
 
 // testNotification sends the receivers of a rule a message now; its page says what came of it.
 func (req *request) testNotification() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	n, err := req.notifier()
 	if err != nil {
 		return err
 	}
-	sent, err := n.Test(req.r.Context(), req.viewer.Deployment.ID, req.viewer.Actor(), id)
+	sent, err := n.Test(req.r.Context(), req.viewer.Deployment.ID, req.viewer.Actor(), req.pathID)
 	if err != nil {
 		return err
 	}
 	first := slices.MinFunc(sent, func(a, b redoubt.Notification) int { return cmp.Compare(a.ID, b.ID) })
-	req.redirect(req.to(notificationPath(id)) + "?tested=" + decimal(first.ID))
+	req.redirect(req.to(notificationPath(req.pathID)) + "?tested=" + decimal(first.ID))
 	return nil
 }
 
 // deleteNotification forgets a rule with its log.
 func (req *request) deleteNotification() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	err = req.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteNotificationRule(ctx, id) })
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to(notificationsPath + "?done=notification-deleted"))
-	return nil
+	err := req.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteNotificationRule(ctx, req.pathID) })
+	return req.then(err, notificationsPath+"?done=notification-deleted")
 }

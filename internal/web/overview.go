@@ -280,10 +280,7 @@ func (req *request) health(p *overviewPage, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		ids := make([]int64, len(scans))
-		for i, s := range scans {
-			ids[i] = s.ProjectID
-		}
+		ids := redoubt.Map(scans, func(s redoubt.Scan) int64 { return s.ProjectID })
 		names, err := tx.ProjectNames(ctx, ids)
 		if err != nil {
 			return err

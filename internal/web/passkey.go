@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"net/http"
+	"net/url"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
@@ -19,13 +20,9 @@ const (
 const passkeyFault = "That passkey does not fit, or the page waited too long for it. Try once more."
 
 // enterByPasskey signs in by a passkey alone.
-func (req *request) enterByPasskey() error {
+func (req *request) enterByPasskey(form url.Values) error {
 	if req.SignIn == nil || req.SignIn.Passkeys == nil {
 		return redoubt.ErrNotFound
-	}
-	form, err := req.form()
-	if err != nil {
-		return err
 	}
 	next := safeNext(form.Get("next"))
 	secret, err := req.SignIn.Passkeys.SignIn(req.r.Context(), form.Get("sealed"), form.Get("answer"), req.SignIn.origin(req.r))
@@ -76,13 +73,9 @@ func (req *request) showPasskey(status int, me auth.SessionInfo, s passkeyView) 
 
 // addPasskey keeps what the browser made; the first second factor leads to its
 // recovery codes.
-func (req *request) addPasskey() error {
+func (req *request) addPasskey(form url.Values) error {
 	me, err := req.mayAdd()
 	if err != nil || me.Session.ID == 0 {
-		return err
-	}
-	form, err := req.form()
-	if err != nil {
 		return err
 	}
 	s := passkeyView{Name: form.Get("name"), Next: safeNext(form.Get("next"))}
@@ -112,11 +105,7 @@ func (req *request) removePasskey() error {
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
-	id, err := req.id()
-	var secret string
-	if err == nil {
-		secret, err = req.SignIn.Factors.RemovePasskey(req.r.Context(), me, id)
-	}
+	secret, err := req.SignIn.Factors.RemovePasskey(req.r.Context(), me, req.pathID)
 	if said, ok := sayable(err); ok {
 		return req.showSecondFactor(http.StatusConflict, said)
 	}

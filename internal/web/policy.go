@@ -117,10 +117,6 @@ var conditionsSaid = map[string]string{
 
 // showPolicyWith shows a policy; fill puts in what somebody filled in before.
 func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	q := req.r.URL.Query()
 	p := &policyPage{Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"), Said: doneMessage(conditionsSaid, q.Get("condition")), DueSet: q.Get("due") == "set", Saved: q.Has("saved")}
 	p.Form.Mode = redoubt.ModeBlock.String()
@@ -145,7 +141,7 @@ func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 	var rules []redoubt.PolicyRule
 	var more bool
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
-		policy, err := tx.Policy(ctx, id)
+		policy, err := tx.Policy(ctx, req.pathID)
 		if err != nil {
 			return err
 		}
@@ -154,7 +150,7 @@ func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 			return err
 		}
 		p.policyRow, p.DueForm.Fields = policyRowOf(policy, counts), dueFieldsOf(policy)
-		if rules, more, err = tx.FindPolicyRules(ctx, id, p.Query, mode, after, rulesPerPage); err != nil {
+		if rules, more, err = tx.FindPolicyRules(ctx, req.pathID, p.Query, mode, after, rulesPerPage); err != nil {
 			return err
 		}
 		return rateByAdvisories(ctx, tx, rules)
@@ -168,11 +164,11 @@ func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 	fill(p)
 	q.Del("after")
 	if after > 0 {
-		p.First = req.to("/policies/" + decimal(id) + "?" + q.Encode())
+		p.First = req.to("/policies/" + decimal(req.pathID) + "?" + q.Encode())
 	}
 	if more {
 		q.Set("after", decimal(rules[len(rules)-1].ID))
-		p.Next = req.to("/policies/" + decimal(id) + "?" + q.Encode())
+		p.Next = req.to("/policies/" + decimal(req.pathID) + "?" + q.Encode())
 	}
 	return req.show(status, pageView{Template: "policy", Title: p.Name, Section: "policies", Data: p})
 }
@@ -219,23 +215,15 @@ func (req *request) openOfRules(p *policyPage, rules []redoubt.PolicyRule) error
 }
 
 // setRuleMode decides what a rule does to builds.
-func (req *request) setRuleMode() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) setRuleMode(form url.Values) error {
 	mode, ok := redoubt.ParsePolicyMode(form.Get("mode"))
 	if !ok {
 		return redoubt.Invalid("mode", "is monitor, comment or block")
 	}
 	name := form.Get("rule")
 	var set redoubt.PolicyRule
-	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		set, err = tx.SetRuleMode(ctx, id, name, mode)
+	err := req.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		set, err = tx.SetRuleMode(ctx, req.pathID, name, mode)
 		return err
 	})
 	if err != nil {
@@ -246,6 +234,6 @@ func (req *request) setRuleMode() error {
 		q = url.Values{}
 	}
 	q.Set("changed", name)
-	req.redirect(req.to("/policies/" + decimal(id) + "?" + q.Encode() + "#rule-" + decimal(set.ID)))
+	req.redirect(req.to("/policies/" + decimal(req.pathID) + "?" + q.Encode() + "#rule-" + decimal(set.ID)))
 	return nil
 }

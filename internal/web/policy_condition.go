@@ -54,20 +54,12 @@ func (f *conditionForm) condition() (c redoubt.PolicyCondition, err error) {
 }
 
 // addCondition gives a policy a further condition.
-func (req *request) addCondition() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	values, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) addCondition(values url.Values) error {
 	form := conditionFormFrom(values)
 	c, err := form.condition()
 	if err == nil {
 		err = req.update(func(ctx context.Context, tx *store.Tx) error {
-			p, err := tx.Policy(ctx, id)
+			p, err := tx.Policy(ctx, req.pathID)
 			if err != nil {
 				return err
 			}
@@ -79,34 +71,22 @@ func (req *request) addCondition() error {
 		form.Fault = invalid.Error()
 		return req.showPolicyWith(http.StatusBadRequest, func(p *policyPage) { p.Form = form })
 	}
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to("/policies/" + decimal(id) + "?condition=added#conditions"))
-	return nil
+	return req.then(err, "/policies/"+decimal(req.pathID)+"?condition=added#conditions")
 }
 
 // removeCondition takes a condition from a policy.
 func (req *request) removeCondition() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	of, err := strconv.ParseInt(req.r.PathValue("condition"), 10, 64)
 	if err != nil {
 		return redoubt.ErrNotFound
 	}
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		p, err := tx.Policy(ctx, id)
+		p, err := tx.Policy(ctx, req.pathID)
 		if err != nil {
 			return err
 		}
 		_, err = policy.RemoveCondition(ctx, tx, p, of)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to("/policies/" + decimal(id) + "?condition=removed#conditions"))
-	return nil
+	return req.then(err, "/policies/"+decimal(req.pathID)+"?condition=removed#conditions")
 }

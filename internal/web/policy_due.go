@@ -64,18 +64,10 @@ func (f *dueForm) days() (d redoubt.DueDays, err error) {
 }
 
 // setDueDays gives a policy other days.
-func (req *request) setDueDays() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	sent, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) setDueDays(sent url.Values) error {
 	form, fault := dueForm{}, error(nil)
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		p, err := tx.Policy(ctx, id)
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.Policy(ctx, req.pathID)
 		if err != nil {
 			return err
 		}
@@ -91,9 +83,5 @@ func (req *request) setDueDays() error {
 		form.Fault = fault.Error()
 		return req.showPolicyWith(http.StatusBadRequest, func(p *policyPage) { p.DueForm = form })
 	}
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to("/policies/" + decimal(id) + "?due=set#due"))
-	return nil
+	return req.then(err, "/policies/"+decimal(req.pathID)+"?due=set#due")
 }

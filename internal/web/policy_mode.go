@@ -58,10 +58,6 @@ func (req *request) showModes(status int, q url.Values, again bool) error {
 // chosenRules are the rules of the policy that are at least so severe and have another
 // mode.
 func (req *request) chosenRules(ctx context.Context, tx *store.Tx, p *modesPage, q url.Values) (rules []redoubt.PolicyRule, err error) {
-	id, err := req.id()
-	if err != nil {
-		return nil, err
-	}
 	severity, ok := redoubt.ParseSeverity(q.Get("severity"))
 	if !ok {
 		return nil, redoubt.Invalid("severity", "is low, medium, high or critical")
@@ -70,13 +66,13 @@ func (req *request) chosenRules(ctx context.Context, tx *store.Tx, p *modesPage,
 	if !ok {
 		return nil, redoubt.Invalid("mode", "is monitor, comment or block")
 	}
-	if p.Policy, err = tx.Policy(ctx, id); err != nil {
+	if p.Policy, err = tx.Policy(ctx, req.pathID); err != nil {
 		return nil, err
 	}
 	p.Severity, p.Mode = severity.String(), mode.String()
 	for after, more := int64(0), true; more; {
 		var page []redoubt.PolicyRule
-		if page, more, err = tx.FindPolicyRules(ctx, id, "", 0, after, 10*rulesPerPage); err != nil || len(page) == 0 {
+		if page, more, err = tx.FindPolicyRules(ctx, req.pathID, "", 0, after, 10*rulesPerPage); err != nil || len(page) == 0 {
 			break
 		}
 		after = page[len(page)-1].ID
@@ -106,14 +102,10 @@ func (p *modesPage) count(rules []redoubt.PolicyRule) {
 }
 
 // setModes gives the rules the mode, all or none, if they are still those that were seen.
-func (req *request) setModes() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) setModes(form url.Values) error {
 	p := &modesPage{}
 	changed := false
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		rules, err := req.chosenRules(ctx, tx, p, form)
 		if err != nil {
 			return err

@@ -31,18 +31,14 @@ type policyRulePage struct {
 
 // policyRule finds the rule of a policy that the path names.
 func (req *request) policyRule(ctx context.Context, tx *store.Tx) (p redoubt.Policy, r redoubt.PolicyRule, err error) {
-	id, err := req.id()
-	if err != nil {
-		return p, r, err
-	}
 	of, err := strconv.ParseInt(req.r.PathValue("rule"), 10, 64)
 	if err != nil || of <= 0 {
 		return p, r, redoubt.ErrNotFound
 	}
-	if p, err = tx.Policy(ctx, id); err != nil {
+	if p, err = tx.Policy(ctx, req.pathID); err != nil {
 		return p, r, err
 	}
-	r, err = tx.PolicyRule(ctx, id, of)
+	r, err = tx.PolicyRule(ctx, req.pathID, of)
 	return p, r, err
 }
 
@@ -106,11 +102,7 @@ func (req *request) removePolicyRule() error {
 		id = p.ID
 		return tx.RemoveRule(ctx, id, r.Rule.Name)
 	})
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to("/policies/" + decimal(id) + "?removed=1"))
-	return nil
+	return req.then(err, "/policies/"+decimal(id)+"?removed=1")
 }
 
 // addRulesPage is the form to hand rules in, with what is wrong with them.
@@ -128,12 +120,8 @@ func (req *request) askAddRules() error {
 }
 
 func (req *request) showAddRules(status int, p *addRulesPage) error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		p.Policy, err = tx.Policy(ctx, id)
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		p.Policy, err = tx.Policy(ctx, req.pathID)
 		return err
 	})
 	if err != nil {
@@ -144,23 +132,19 @@ func (req *request) showAddRules(status int, p *addRulesPage) error {
 
 // addRules takes the rules of the form in, all or none.
 func (req *request) addRules() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	p, files, err := req.ruleForm()
 	status := http.StatusBadRequest
 	added := 0
 	if err == nil {
 		err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			added, err = p.serve(ctx, tx, id, files)
+			added, err = p.serve(ctx, tx, req.pathID, files)
 			return err
 		})
 	}
 	var invalid *redoubt.InvalidError
 	switch {
 	case err == nil:
-		req.redirect(req.to("/policies/" + decimal(id) + "?added=" + strconv.Itoa(added)))
+		req.redirect(req.to("/policies/" + decimal(req.pathID) + "?added=" + strconv.Itoa(added)))
 		return nil
 	case errors.Is(err, redoubt.ErrTooLarge):
 		status, p.Faults = http.StatusRequestEntityTooLarge, []redoubt.FieldError{{Location: "files", Message: "have more than 4 MiB together: hand them in one after the other, or by redoubt policy add-rules"}}

@@ -82,50 +82,31 @@ type policyWould struct {
 
 // askPolicySettings shows the settings of a policy.
 func (req *request) askPolicySettings() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	return req.showPolicySettings(http.StatusOK, id, nil, false)
+	return req.showPolicySettings(http.StatusOK, nil, false)
 }
 
 // askNewPolicy shows the form of a new policy, of the product that the address says.
 func (req *request) askNewPolicy() error {
-	return req.showPolicySettings(http.StatusOK, 0, url.Values{"product": {req.r.URL.Query().Get("product")}}, false)
+	return req.showPolicySettings(http.StatusOK, url.Values{"product": {req.r.URL.Query().Get("product")}}, false)
 }
 
-// previewPolicySettings says what a form that was sent would change of a policy. It is sent as
-// the form that saves is: an address has no room for long lists.
-func (req *request) previewPolicySettings() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	return req.previewPolicy(id)
-}
-
-// previewNewPolicy says what a new policy would do.
-func (req *request) previewNewPolicy() error { return req.previewPolicy(0) }
-
-func (req *request) previewPolicy(id int64) error {
-	sent, err := req.form()
-	if err != nil {
-		return err
-	}
+// previewPolicy shows what the sent settings would change, of a policy or as a new one. They
+// come as a form, since addresses are too short for long lists.
+func (req *request) previewPolicy(sent url.Values) error {
 	sent.Set("name", sent.Get("name")) // that it was sent
-	return req.showPolicySettings(http.StatusOK, id, sent, false)
+	return req.showPolicySettings(http.StatusOK, sent, false)
 }
 
 // showPolicySettings shows the form as it was sent, with what it would change; as the policy
 // is stored where nothing was sent.
-func (req *request) showPolicySettings(status int, id int64, q url.Values, again bool, faults ...redoubt.FieldError) error {
+func (req *request) showPolicySettings(status int, q url.Values, again bool, faults ...redoubt.FieldError) error {
 	p := &policySettingsPage{Form: policyFormFrom(q), Again: again, Faults: faults}
 	if p.Form.Product == "" {
 		p.Form.Product = redoubt.SAST.String()
 	}
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		if id != 0 {
-			if p.Policy, err = tx.Policy(ctx, id); err != nil {
+		if req.pathID != 0 {
+			if p.Policy, err = tx.Policy(ctx, req.pathID); err != nil {
 				return err
 			}
 			if !q.Has("name") {
@@ -150,7 +131,7 @@ func (req *request) showPolicySettings(status int, id int64, q url.Values, again
 		return err
 	}
 	title := "New policy"
-	if id != 0 {
+	if req.pathID != 0 {
 		title = "Settings of " + p.Name
 	}
 	return req.show(status, pageView{Template: "policy_settings", Title: title, Section: "policies", Data: p})
@@ -222,8 +203,8 @@ func (f *policyForm) taken(ctx context.Context, tx *store.Tx, product redoubt.Is
 }
 
 // createPolicy makes a policy, with the rules that it takes over.
-func (req *request) createPolicy() error {
-	return req.savePolicyWith(0, func(ctx context.Context, tx *store.Tx, form *policyForm) (redoubt.Policy, error) {
+func (req *request) createPolicy(sent url.Values) error {
+	return req.savePolicyWith(sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (redoubt.Policy, error) {
 		p, err := form.over(redoubt.Policy{})
 		if err != nil {
 			return p, err
@@ -250,13 +231,9 @@ func (req *request) createPolicy() error {
 var errSeenAnother = errors.New("the policy was changed meanwhile")
 
 // savePolicySettings changes a policy, if it is still the one that was seen.
-func (req *request) savePolicySettings() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	return req.savePolicyWith(id, func(ctx context.Context, tx *store.Tx, form *policyForm) (redoubt.Policy, error) {
-		p, err := tx.Policy(ctx, id)
+func (req *request) savePolicySettings(sent url.Values) error {
+	return req.savePolicyWith(sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (redoubt.Policy, error) {
+		p, err := tx.Policy(ctx, req.pathID)
 		if err != nil {
 			return p, err
 		}
@@ -271,14 +248,12 @@ func (req *request) savePolicySettings() error {
 }
 
 // savePolicyWith has a form done, and shows it again with what is wrong.
-func (req *request) savePolicyWith(id int64, save func(context.Context, *store.Tx, *policyForm) (redoubt.Policy, error)) error {
-	sent, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) savePolicyWith(
+	sent url.Values, save func(context.Context, *store.Tx, *policyForm) (redoubt.Policy, error),
+) error {
 	form := policyFormFrom(sent)
 	var p redoubt.Policy
-	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
+	err := req.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		p, err = save(ctx, tx, &form)
 		return err
 	})
@@ -289,11 +264,11 @@ func (req *request) savePolicyWith(id int64, save func(context.Context, *store.T
 		req.redirect(req.to("/policies/" + decimal(p.ID) + "?saved=1"))
 		return nil
 	case errors.Is(err, errSeenAnother):
-		return req.showPolicySettings(http.StatusConflict, id, sent, true)
+		return req.showPolicySettings(http.StatusConflict, sent, true)
 	case errors.As(err, &invalid):
-		return req.showPolicySettings(http.StatusBadRequest, id, sent, false, asFilledIn(invalid.Fields)...)
+		return req.showPolicySettings(http.StatusBadRequest, sent, false, asFilledIn(invalid.Fields)...)
 	case errors.Is(err, redoubt.ErrConflict):
-		return req.showPolicySettings(http.StatusConflict, id, sent, false, redoubt.FieldError{Location: "name", Message: "another policy has this name or one that is spelt much like it: choose another"})
+		return req.showPolicySettings(http.StatusConflict, sent, false, redoubt.FieldError{Location: "name", Message: "another policy has this name or one that is spelt much like it: choose another"})
 	}
 	return err
 }
@@ -325,13 +300,9 @@ func (req *request) askDeletePolicy() error {
 }
 
 func (req *request) askDeletePolicyWith(status int, fault string) error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	p := &policyDeletePage{Fault: fault}
-	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		if p.policyRow, err = readPolicyRow(ctx, tx, id); err != nil || p.Default {
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if p.policyRow, err = readPolicyRow(ctx, tx, req.pathID); err != nil || p.Default {
 			return err
 		}
 		p.Seen = p.seen()

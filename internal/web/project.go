@@ -185,15 +185,7 @@ func countOf(bars []bar, severity redoubt.Severity) int {
 }
 
 // updateProject changes what people decide about a project.
-func (req *request) updateProject() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) updateProject(form url.Values) error {
 	tags, err := redoubt.NormalTags(strings.Split(form.Get("tags"), ","))
 	if err != nil {
 		return req.showProjectWith(http.StatusBadRequest, err.Error())
@@ -212,7 +204,7 @@ func (req *request) updateProject() error {
 		return redoubt.Invalid("schedule", "is weekly, daily, push or off")
 	}
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		after, err := tx.UpdateProject(ctx, id, store.ProjectPatch{Tags: &tags, PrimaryBranch: &primary, Visibility: &visibility, ManagedDiff: &diff, ManagedFull: &full})
+		after, err := tx.UpdateProject(ctx, req.pathID, store.ProjectPatch{Tags: &tags, PrimaryBranch: &primary, Visibility: &visibility, ManagedDiff: &diff, ManagedFull: &full})
 		if err != nil || !ok {
 			return err
 		}
@@ -223,9 +215,5 @@ func (req *request) updateProject() error {
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to("/projects/" + decimal(id) + "?saved=1"))
-	return nil
+	return req.then(err, "/projects/"+decimal(req.pathID)+"?saved=1")
 }

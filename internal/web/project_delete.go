@@ -22,16 +22,12 @@ func (req *request) askDeleteProject() error {
 }
 
 func (req *request) askDeleteProjectWith(status int, fault string) error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	p := &projectDeletePage{Fault: fault}
-	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		if p.Project, err = tx.Project(ctx, id); err != nil {
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if p.Project, err = tx.Project(ctx, req.pathID); err != nil {
 			return err
 		}
-		p.ProjectHolding, err = tx.ProjectHolding(ctx, id)
+		p.ProjectHolding, err = tx.ProjectHolding(ctx, req.pathID)
 		return err
 	})
 	if err != nil {
@@ -59,20 +55,16 @@ func (req *request) deleteProject() error {
 // deleteNamed deletes what a page is about if the form has its name, so that nobody hits
 // another one by mistake, and reports whether it has.
 func (req *request) deleteNamed(nameOf func(context.Context, *store.Tx, int64) (string, error), remove func(*store.Tx, context.Context, int64) error) (meant bool, err error) {
-	id, err := req.id()
-	if err != nil {
-		return false, err
-	}
 	form, err := req.form()
 	if err != nil {
 		return false, err
 	}
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		name, err := nameOf(ctx, tx, id)
+		name, err := nameOf(ctx, tx, req.pathID)
 		if meant = strings.TrimSpace(form.Get("name")) == name; err != nil || !meant {
 			return err
 		}
-		return remove(tx, ctx, id)
+		return remove(tx, ctx, req.pathID)
 	})
 	return meant, err
 }

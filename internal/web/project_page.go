@@ -59,18 +59,15 @@ func (req *request) showProject() error {
 }
 
 func (req *request) showProjectWith(status int, fault string) error {
-	id, err := req.id()
+	q := req.r.URL.Query()
+	weeks, err := weeksOf(q)
 	if err != nil {
 		return err
 	}
-	q := req.r.URL.Query()
-	p := &projectPage{Saved: q.Get("saved") != "", Fault: fault}
-	if p.Weeks, err = weeksOf(q); err != nil {
-		return err
-	}
+	p := &projectPage{Saved: q.Get("saved") != "", Fault: fault, Weeks: weeks}
 	var latest []scanRow
 	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		if p.Project, err = tx.Project(ctx, id); err != nil {
+		if p.Project, err = tx.Project(ctx, req.pathID); err != nil {
 			return err
 		}
 		if latest, err = req.scansOf(ctx, tx, p); err != nil {
@@ -81,14 +78,14 @@ func (req *request) showProjectWith(status int, fault string) error {
 			return err
 		}
 		p.Managed = managed[0]
-		p.Lockfiles, _, err = tx.Lockfiles(ctx, id, redoubt.DependencyFilter{}, 0, 100)
+		p.Lockfiles, _, err = tx.Lockfiles(ctx, req.pathID, redoubt.DependencyFilter{}, 0, 100)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	for _, n := range periods {
-		p.Periods = append(p.Periods, choice{strconv.Itoa(n) + " weeks", req.to("/projects/" + decimal(id) + "?weeks=" + strconv.Itoa(n)), n == p.Weeks})
+		p.Periods = append(p.Periods, choice{strconv.Itoa(n) + " weeks", req.to("/projects/" + decimal(req.pathID) + "?weeks=" + strconv.Itoa(n)), n == p.Weeks})
 	}
 	if err := req.openIn(p, latest); err != nil {
 		return err

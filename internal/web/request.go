@@ -22,6 +22,7 @@ type request struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	viewer Viewer // nobody on pages for anyone
+	pathID int64  // the number {id} in the path
 }
 
 // serve lets those through who may see a page, and turns errors into pages.
@@ -37,6 +38,9 @@ func (p *Pages) serve(route route) http.Handler {
 		admitted := false
 		if err == nil {
 			admitted, err = req.admit(route)
+		}
+		if err == nil && admitted && r.PathValue("id") != "" {
+			req.pathID, err = req.id()
 		}
 		if err == nil && admitted {
 			err = route.handle(req)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/url"
 	"slices"
 
 	"github.com/redoubt/redoubt"
@@ -15,6 +16,17 @@ const anyone = redoubt.RoleNone
 type route struct {
 	edge.Route
 	handle func(*request) error
+}
+
+// formed reads the form of a request for a handler.
+func formed(handle func(*request, url.Values) error) func(*request) error {
+	return func(req *request) error {
+		form, err := req.form()
+		if err != nil {
+			return err
+		}
+		return handle(req, form)
+	}
 }
 
 // row says of a page what all tables say of their rows. No page takes a token.
@@ -64,21 +76,21 @@ func routes() []route {
 		{row(get, org+"/supply-chain/vulnerabilities/export", viewer, reads), exportFindings(redoubt.SCA)},
 		{row(get, org+"/secrets/export", viewer, reads), exportFindings(redoubt.Secrets)},
 		{row(get, org+"/findings/{id}", viewer, reads), (*request).showFinding},
-		{row(post, org+"/findings/{id}/comments", viewer, writes), (*request).addComment},
-		{row(post, org+"/findings/{id}/comments/{comment}/withdraw", viewer, writes), (*request).withdrawComment},
-		{row(post, org+"/findings/{id}/ticket", triager, writes), (*request).changeTicket},
-		{row(post, org+"/triage/preview", triager, reads), (*request).previewTriage},
-		{row(post, org+"/triage", triager, writes), (*request).decide},
-		{row(post, org+"/triage/undo", triager, writes), (*request).undo},
-		{row(post, org+"/tickets", triager, writes), (*request).makeTickets},
+		{row(post, org+"/findings/{id}/comments", viewer, writes), formed((*request).addComment)},
+		{row(post, org+"/findings/{id}/comments/{comment}/withdraw", viewer, writes), formed((*request).withdrawComment)},
+		{row(post, org+"/findings/{id}/ticket", triager, writes), formed((*request).changeTicket)},
+		{row(post, org+"/triage/preview", triager, reads), formed((*request).previewTriage)},
+		{row(post, org+"/triage", triager, writes), formed((*request).decide)},
+		{row(post, org+"/triage/undo", triager, writes), formed((*request).undo)},
+		{row(post, org+"/tickets", triager, writes), formed((*request).makeTickets)},
 
 		{row(post, org+"/saved-views", viewer, writes), (*request).addView},
 		{row(post, org+"/saved-views/{id}", viewer, writes), (*request).changeView},
-		{row(post, org+"/saved-views/{id}/remove", viewer, writes), (*request).removeView},
+		{row(post, org+"/saved-views/{id}/remove", viewer, writes), formed((*request).removeView)},
 
 		{row(get, org+"/projects", viewer, reads), (*request).listProjects},
 		{row(get, org+"/projects/{id}", viewer, reads), (*request).showProject},
-		{row(post, org+"/projects/{id}", admin, writes), (*request).updateProject},
+		{row(post, org+"/projects/{id}", admin, writes), formed((*request).updateProject)},
 		{row(get, org+"/projects/{id}/delete", admin, reads), proven((*request).askDeleteProject)},
 		{row(post, org+"/projects/{id}/delete", admin, writes), proven((*request).deleteProject)},
 		{row(post, org+"/projects/{id}/scan", triager, writes), (*request).scanNow},
@@ -91,9 +103,9 @@ func routes() []route {
 		{row(get, org+"/scans/{id}/blocking", viewer, reads), (*request).showBlocking},
 		{row(get, org+"/supply-chain/dependencies", viewer, reads), (*request).listDependencies},
 		{row(get, org+"/advisories", viewer, reads), (*request).listAdvisories},
-		{row(get, org+"/advisories/{id}", viewer, reads), (*request).showAdvisory},
+		{row(get, org+"/advisories/{advisory}", viewer, reads), (*request).showAdvisory},
 		{row(get, org+"/sbom", viewer, reads), (*request).listSBOMs},
-		{row(post, org+"/sbom", viewer, reads), (*request).requestSBOM},
+		{row(post, org+"/sbom", viewer, reads), formed((*request).requestSBOM)},
 		{row(get, org+"/sbom/{token}/download", viewer, reads), (*request).downloadSBOM},
 	}...)
 }
@@ -104,23 +116,23 @@ func policyRoutes() []route {
 	return []route{
 		{row(get, org+"/policies", viewer, reads), (*request).listPolicies},
 		{row(get, org+"/policies/new", admin, reads), proven((*request).askNewPolicy)},
-		{row(post, org+"/policies/new/preview", admin, reads), (*request).previewNewPolicy},
-		{row(post, org+"/policies/new", admin, writes), proven((*request).createPolicy)},
+		{row(post, org+"/policies/new/preview", admin, reads), formed((*request).previewPolicy)},
+		{row(post, org+"/policies/new", admin, writes), proven(formed((*request).createPolicy))},
 		{row(get, one, viewer, reads), (*request).showPolicy},
 		{row(get, one+"/settings", admin, reads), proven((*request).askPolicySettings)},
-		{row(post, one+"/settings/preview", admin, reads), (*request).previewPolicySettings},
-		{row(post, one+"/settings", admin, writes), proven((*request).savePolicySettings)},
+		{row(post, one+"/settings/preview", admin, reads), formed((*request).previewPolicy)},
+		{row(post, one+"/settings", admin, writes), proven(formed((*request).savePolicySettings))},
 		{row(get, one+"/delete", admin, reads), (*request).askDeletePolicy},
 		{row(post, one+"/delete", admin, writes), proven((*request).deletePolicy)},
 		{row(get, one+"/add-rules", admin, reads), (*request).askAddRules},
 		{row(post, one+"/add-rules", admin, writes), proven((*request).addRules)},
 		{row(get, one+"/rules/{rule}", viewer, reads), (*request).showPolicyRule},
 		{row(post, one+"/rules/{rule}/remove", admin, writes), proven((*request).removePolicyRule)},
-		{row(post, one+"/rules", admin, writes), proven((*request).setRuleMode)},
+		{row(post, one+"/rules", admin, writes), proven(formed((*request).setRuleMode))},
 		{row(get, one+"/modes", admin, reads), (*request).askModes},
-		{row(post, one+"/modes", admin, writes), proven((*request).setModes)},
-		{row(post, one+"/due", admin, writes), proven((*request).setDueDays)},
-		{row(post, one+"/conditions", admin, writes), proven((*request).addCondition)},
+		{row(post, one+"/modes", admin, writes), proven(formed((*request).setModes))},
+		{row(post, one+"/due", admin, writes), proven(formed((*request).setDueDays))},
+		{row(post, one+"/conditions", admin, writes), proven(formed((*request).addCondition))},
 		{row(post, one+"/conditions/{condition}/remove", admin, writes), proven((*request).removeCondition)},
 	}
 }

@@ -56,10 +56,7 @@ func (r runRow) Took() string {
 
 // runRows are runs with the names that a list shows.
 func runRows(ctx context.Context, tx *store.Tx, runs []redoubt.Run) ([]runRow, error) {
-	ids := make([]int64, len(runs))
-	for i, r := range runs {
-		ids[i] = r.ProjectID
-	}
+	ids := redoubt.Map(runs, func(r redoubt.Run) int64 { return r.ProjectID })
 	names, err := tx.ProjectNames(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -69,10 +66,7 @@ func runRows(ctx context.Context, tx *store.Tx, runs []redoubt.Run) ([]runRow, e
 	for _, r := range runners {
 		called[r.ID] = r.Name
 	}
-	rows := make([]runRow, len(runs))
-	for i, r := range runs {
-		rows[i] = runRow{r, names[r.ProjectID], called[r.RunnerID]}
-	}
+	rows := redoubt.Map(runs, func(r redoubt.Run) runRow { return runRow{r, names[r.ProjectID], called[r.RunnerID]} })
 	return rows, err
 }
 
@@ -141,18 +135,14 @@ type runPage struct {
 // showRun shows a run with its log. A script asks for what came since, by the offset and
 // the attempt that it knows.
 func (req *request) showRun() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	q := req.r.URL.Query()
 	offset, _ := strconv.ParseInt(q.Get("offset"), 10, 64)
 	if offset < 0 || !req.partial() {
 		offset = 0
 	}
 	p := &runPage{}
-	err = req.view(func(ctx context.Context, tx *store.Tx) error {
-		run, err := tx.Run(ctx, id)
+	err := req.view(func(ctx context.Context, tx *store.Tx) error {
+		run, err := tx.Run(ctx, req.pathID)
 		if err != nil {
 			return err
 		}
@@ -160,7 +150,7 @@ func (req *request) showRun() error {
 		if err != nil {
 			return err
 		}
-		log, err := tx.RunLog(ctx, id, min(offset, run.LogSize))
+		log, err := tx.RunLog(ctx, req.pathID, min(offset, run.LogSize))
 		p.runRow, p.Log = rows[0], string(log)
 		return err
 	})
@@ -173,21 +163,17 @@ func (req *request) showRun() error {
 		return nil
 	}
 	if !p.State.Ended() {
-		p.Next = req.to("/runs/"+decimal(id)) + "?" + url.Values{"offset": {decimal(p.LogSize)}, "attempt": {strconv.Itoa(p.Attempt)}}.Encode()
+		p.Next = req.to("/runs/"+decimal(req.pathID)) + "?" + url.Values{"offset": {decimal(p.LogSize)}, "attempt": {strconv.Itoa(p.Attempt)}}.Encode()
 	}
-	p.Title = "Managed scan " + decimal(id)
+	p.Title = "Managed scan " + decimal(req.pathID)
 	return req.show(http.StatusOK, pageView{Template: "run", Title: p.Title, Section: "scans", Data: p, Part: "runmore"})
 }
 
 // scanNow queues a full run of a project.
 func (req *request) scanNow() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	var run redoubt.Run
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		p, err := tx.Project(ctx, id)
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.Project(ctx, req.pathID)
 		if err != nil {
 			return err
 		}
@@ -202,41 +188,27 @@ func (req *request) scanNow() error {
 	if said, ok := sayable(err); ok {
 		return req.showProjectWith(http.StatusConflict, said)
 	}
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to("/runs/" + decimal(run.ID)))
-	return nil
+	return req.then(err, "/runs/"+decimal(run.ID))
 }
 
 // cancelRun stops a run; one that has ended meanwhile is shown as it is.
 func (req *request) cancelRun() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	err = req.update(func(ctx context.Context, tx *store.Tx) error { return tx.CancelRun(ctx, id, redoubt.RunStopped) })
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
+		return tx.CancelRun(ctx, req.pathID, redoubt.RunStopped)
+	})
 	if err != nil && !errors.Is(err, redoubt.ErrConflict) {
 		return err
 	}
-	req.redirect(req.to("/runs/" + decimal(id)))
+	req.redirect(req.to("/runs/" + decimal(req.pathID)))
 	return nil
 }
 
 // retryRun queues anew what a run did, and leads there.
 func (req *request) retryRun() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		run, err := tx.RetryRun(ctx, id)
-		id = run.ID
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
+		run, err := tx.RetryRun(ctx, req.pathID)
+		req.pathID = run.ID
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to("/runs/" + decimal(id)))
-	return nil
+	return req.then(err, "/runs/"+decimal(req.pathID))
 }

@@ -82,17 +82,9 @@ func (req *request) makeRunnerToken() error {
 
 // revokeRunner puts the token of a runner out of force.
 func (req *request) revokeRunner() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.RevokeRunner(ctx, id)
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.RevokeRunner(ctx, req.pathID)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to(runnersPath + "?done=runner-revoked"))
-	return nil
+	return req.then(err, runnersPath+"?done=runner-revoked")
 }

@@ -227,17 +227,13 @@ func (req *request) toView(v redoubt.SavedView) {
 // changeView does what the button of a form about a view says: it keeps the list as it is
 // now, changes what the view is called and whose it is, or has the page open with it.
 func (req *request) changeView() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	a, err := req.askedView()
 	if err != nil {
 		return err
 	}
 	var v redoubt.SavedView
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		before, err := tx.SavedView(ctx, req.viewer.UserID, id)
+		before, err := tx.SavedView(ctx, req.viewer.UserID, req.pathID)
 		if err != nil {
 			return err
 		}
@@ -266,25 +262,18 @@ func (req *request) changeView() error {
 		return tx.UpdateSavedView(ctx, before, v)
 	})
 	if err != nil {
-		return req.refuseView(a, id, err)
+		return req.refuseView(a, req.pathID, err)
 	}
 	req.toView(v)
 	return nil
 }
 
 // removeView forgets a view. The list stays as it shows.
-func (req *request) removeView() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	a := askedView{}
-	if a.form, err = req.form(); err != nil {
-		return err
-	}
+func (req *request) removeView(form url.Values) error {
+	a := askedView{form: form}
 	var v redoubt.SavedView
-	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		if v, err = tx.SavedView(ctx, req.viewer.UserID, id); err != nil {
+	err := req.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		if v, err = tx.SavedView(ctx, req.viewer.UserID, req.pathID); err != nil {
 			return err
 		}
 		if !req.mayChange(v) {
@@ -297,7 +286,7 @@ func (req *request) removeView() error {
 	})
 	if errors.Is(err, redoubt.ErrConflict) {
 		a.about, a.Name, a.Shared = v.IssueType, v.Name, v.Shared()
-		return req.refuseView(a, id, err)
+		return req.refuseView(a, req.pathID, err)
 	}
 	if err == nil {
 		req.redirect(req.to(productOf(v.IssueType).Path + "?" + viewWord + "=" + allFindings))

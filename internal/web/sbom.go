@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,11 +107,7 @@ func (req *request) sbomRow(j redoubt.Job, projects []redoubt.Project) sbomRow {
 }
 
 // requestSBOM queues the making of one.
-func (req *request) requestSBOM() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) requestSBOM(form url.Values) error {
 	request, err := sbomRequest(form.Get("format"), form.Get("project"), form.Get("ref"))
 	if err != nil {
 		return err
@@ -128,11 +125,7 @@ func (req *request) requestSBOM() error {
 		_, err := tx.RequestJob(ctx, redoubt.Job{Kind: sbomJob, Token: auth.NewTaskToken(), Input: input})
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to("/sbom"))
-	return nil
+	return req.then(err, "/sbom")
 }
 
 // sbomRequest reads the form.

@@ -103,10 +103,7 @@ func projectsCalled(ctx context.Context, tx *store.Tx, text string) (ids []int64
 }
 
 func projectsOf(scans []redoubt.Scan) []int64 {
-	ids := make([]int64, len(scans))
-	for i, s := range scans {
-		ids[i] = s.ProjectID
-	}
+	ids := redoubt.Map(scans, func(s redoubt.Scan) int64 { return s.ProjectID })
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }

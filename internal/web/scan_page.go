@@ -74,10 +74,6 @@ func changeWord(kind redoubt.FindingEventKind) string {
 
 // showScan shows one scan with what it changed.
 func (req *request) showScan() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
 	q := req.r.URL.Query()
 	bad := &redoubt.InvalidError{}
 	page := max(number(q, "page", bad), 1)
@@ -88,11 +84,11 @@ func (req *request) showScan() error {
 	if len(bad.Fields) > 0 {
 		return bad
 	}
-	err = req.view(func(ctx context.Context, tx *store.Tx) error {
-		if p.scanRecord, err = req.scanRecord(ctx, tx, id); err != nil {
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if p.scanRecord, err = req.scanRecord(ctx, tx, req.pathID); err != nil {
 			return err
 		}
-		return p.read(ctx, tx, page, req.to("/scans/"+decimal(id)))
+		return p.read(ctx, tx, page, req.to("/scans/"+decimal(req.pathID)))
 	})
 	if err != nil {
 		return err
@@ -101,7 +97,7 @@ func (req *request) showScan() error {
 		return err
 	}
 	p.List = req.to("/findings?" + url.Values{"repos": {p.Project}, "ref": {p.Ref}}.Encode())
-	return req.show(http.StatusOK, pageView{Template: "scan", Title: "Scan " + decimal(id), Section: "scans", Data: p, Part: "content"})
+	return req.show(http.StatusOK, pageView{Template: "scan", Title: "Scan " + decimal(req.pathID), Section: "scans", Data: p, Part: "content"})
 }
 
 // rateChanges marks what nobody rates.

@@ -242,11 +242,7 @@ func (req *request) removeSecondFactor() error {
 }
 
 // requireSecondFactor says whether people need one in the deployment.
-func (req *request) requireSecondFactor() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) requireSecondFactor(form url.Values) error {
 	require, word := form.Get("require") == "on", "second-factor-free"
 	if require {
 		word = "second-factor-required"

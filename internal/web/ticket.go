@@ -2,19 +2,17 @@ package web
 
 import (
 	"context"
+	"net/url"
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-// How long a person who asks for a ticket is kept waiting for the tracker, and how often
-// it is looked. It is made all the same.
-const (
-	ticketWait = 3 * time.Second
-	ticketLook = 100 * time.Millisecond
-)
+// ticketWait limits the time that a page waits for a tracker. The ticket is created later, too.
+const ticketWait = 3 * time.Second
 
 // linked finds the ticket of a finding, and whether one can be created.
 func (d *findingDetail) linked(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
@@ -38,18 +36,10 @@ func (d *findingDetail) Ticketless() bool {
 
 // changeTicket creates a ticket about a finding, links it to one, or unlinks it. A refusal is
 // shown with the finding.
-func (req *request) changeTicket() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) changeTicket(form url.Values) error {
 	var asked []ticket.Group
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		o, err := tx.Finding(ctx, id)
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
+		o, err := tx.Finding(ctx, req.pathID)
 		if err != nil {
 			return err
 		}
@@ -70,7 +60,7 @@ func (req *request) changeTicket() error {
 		return err
 	})
 	if status, why, is := refusal(err); is {
-		return req.findingAgain(status, id, form.Get("back"), func(d *findingDetail) { d.TicketFault = why })
+		return req.findingAgain(status, req.pathID, form.Get("back"), func(d *findingDetail) { d.TicketFault = why })
 	}
 	if err != nil {
 		return err
@@ -78,7 +68,7 @@ func (req *request) changeTicket() error {
 	req.awaitTickets(asked)
 	back := form.Get("back")
 	if !req.local(back) {
-		back = req.to("/findings/" + decimal(id))
+		back = req.to("/findings/" + decimal(req.pathID))
 	}
 	req.redirect(back + "#ticket")
 	return nil
@@ -93,33 +83,17 @@ func askTicket(ctx context.Context, tx *store.Tx, findings []redoubt.Finding) ([
 	return out.Requested, err
 }
 
-// awaitTickets waits until tickets are made, or cannot be, or for long enough.
+// awaitTickets waits for tickets to be created. The next page shows an error.
 func (req *request) awaitTickets(asked []ticket.Group) {
-	if !req.CreatesTickets {
+	var ids []int64
+	for _, g := range asked {
+		if g.TicketID != 0 {
+			ids = append(ids, g.TicketID)
+		}
+	}
+	if len(ids) == 0 {
 		return
 	}
-	for waited := time.Duration(0); waited < ticketWait; waited += ticketLook {
-		waits := false
-		err := req.view(func(ctx context.Context, tx *store.Tx) error {
-			for _, g := range asked {
-				if g.TicketID == 0 || waits {
-					continue
-				}
-				t, err := tx.Ticket(ctx, g.TicketID)
-				if err != nil {
-					return err
-				}
-				waits = t.State == redoubt.TicketRequested
-			}
-			return nil
-		})
-		if err != nil || !waits { // an outage is told by the page that comes next
-			return
-		}
-		select {
-		case <-req.r.Context().Done():
-			return
-		case <-time.After(ticketLook):
-		}
-	}
+	_, _ = edge.AwaitTickets(req.r.Context(), req.Store, req.viewer.Deployment.ID, ids, ticketWait,
+		func() bool { return req.CreatesTickets })
 }

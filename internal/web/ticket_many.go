@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/redoubt/redoubt"
@@ -30,11 +31,7 @@ type madeTicket struct {
 }
 
 // makeTickets creates tickets about what was selected, or links that to one.
-func (req *request) makeTickets() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) makeTickets(form url.Values) error {
 	s, err := snapshotFrom(form)
 	if err != nil {
 		return err

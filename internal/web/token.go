@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,11 +147,7 @@ func (req *request) base() string {
 }
 
 // createToken makes a token of the viewer, which can do no more than they can.
-func (req *request) createToken() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) createToken(form url.Values) error {
 	days, err := strconv.Atoi(form.Get("days"))
 	if err != nil || !slices.Contains(lasts, days) {
 		return redoubt.Invalid("days", "%.20q is none of the choices", form.Get("days"))
@@ -223,11 +220,7 @@ func (f tokenForm) token(now time.Time) (redoubt.Token, error) {
 // revokeToken puts a token of the viewer out of force; an admin may do so with
 // anybody's.
 func (req *request) revokeToken() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		all, err := tx.Tokens(ctx)
 		if err != nil {
 			return err
@@ -236,15 +229,11 @@ func (req *request) revokeToken() error {
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(all, func(t redoubt.Token) bool { return t.ID == id })
+		at := slices.IndexFunc(all, func(t redoubt.Token) bool { return t.ID == req.pathID })
 		if at < 0 || all[at].UserID != me.ID && !req.viewer.May(admin) {
 			return redoubt.ErrNotFound
 		}
-		return tx.RevokeToken(ctx, id)
+		return tx.RevokeToken(ctx, req.pathID)
 	})
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to(tokensPath + "?done=token-revoked"))
-	return nil
+	return req.then(err, tokensPath+"?done=token-revoked")
 }

@@ -56,11 +56,7 @@ func (req *request) form() (url.Values, error) {
 
 // previewTriage captures what is selected: rows that were picked, or all that
 // the filter matches, not only those of the page.
-func (req *request) previewTriage() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) previewTriage(form url.Values) error {
 	t, ok := redoubt.ParseIssueType(form.Get("type"))
 	if !ok {
 		return redoubt.Invalid("type", "is sast, sca or secrets")
@@ -188,11 +184,7 @@ func (req *request) spread(view *index.View, rows redoubt.FindingFilter, f index
 
 // decide changes exactly what the snapshot names, but for what changed since:
 // that stays as it is, and the page that follows lists it.
-func (req *request) decide() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) decide(form url.Values) error {
 	s, err := snapshotFrom(form)
 	if err != nil {
 		return err

@@ -150,11 +150,7 @@ func (req *request) eventsOf(after, through int64) (events []redoubt.TriageEvent
 }
 
 // undo takes a decision of the viewer's back.
-func (req *request) undo() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) undo(form url.Values) error {
 	first, second, _ := strings.Cut(form.Get("decision"), "-")
 	after, err1 := strconv.ParseInt(first, 10, 64)
 	through, err2 := strconv.ParseInt(second, 10, 64)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -148,11 +149,7 @@ func (req *request) ours(m redoubt.Member) error {
 
 // createUser makes a user where nobody else's could be meant, and invites where
 // the server has people of other deployments, whose names are not to be found out.
-func (req *request) createUser() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) createUser(form url.Values) error {
 	role, ok := redoubt.ParseRole(form.Get("role"))
 	if !ok {
 		return redoubt.Invalid("role", "%.20q is no role", form.Get("role"))
@@ -233,12 +230,8 @@ func (req *request) resetUser() error {
 }
 
 // setUserRole gives a user another role here, or none.
-func (req *request) setUserRole() error {
+func (req *request) setUserRole(form url.Values) error {
 	m, err := req.member()
-	if err != nil {
-		return err
-	}
-	form, err := req.form()
 	if err != nil {
 		return err
 	}

@@ -37,13 +37,13 @@ func (t Text) Block() string { return MultiLine(string(t), MaxBlock) }
 // OneLine returns a string without control characters, space around it, and what
 // is beyond so many bytes.
 func OneLine(s string, limit int) string {
-	return Cut(strings.TrimSpace(WithoutControls(s, "")), limit)
+	return cut(strings.TrimSpace(WithoutControls(s, "")), limit)
 }
 
 // MultiLine returns a string without control characters but line ends and tabs,
 // and without what is beyond so many bytes.
 func MultiLine(s string, limit int) string {
-	return Cut(WithoutControls(s, "\n\t"), limit)
+	return cut(WithoutControls(s, "\n\t"), limit)
 }
 
 // WithoutControls drops control characters, but for those to keep, and makes
@@ -76,8 +76,8 @@ func isPlain(s, keep string) bool {
 	return true
 }
 
-// Cut shortens a string to a number of bytes, between characters.
-func Cut(s string, limit int) string {
+// cut shortens a text to a number of bytes, between characters.
+func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

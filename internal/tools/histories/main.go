@@ -8,7 +8,6 @@ package main
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -25,37 +24,14 @@ func main() {
 	only := flag.String("only", "", "replay this repository alone")
 	flag.StringVar(&t.redoubt, "redoubt", "", "the program")
 	flag.StringVar(&t.semgrep, "semgrep", "", "the scanner")
-	recorded := flag.String("recorded", "", "measure the alignment over the recorded scans in this folder, without a server")
-	pairs := flag.String("pairs", "", "with -recorded, write the pairs here")
-	without := flag.Bool("without-code", false, "with -pairs, those of the scans without code")
 	flag.Parse()
-	if *recorded != "" {
-		end(measure(*recorded, *pairs, *without))
-		return
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, t, *archives, *only, flag.Args())
 	stop()
-	end(err)
-}
-
-func end(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "histories:", err)
 		os.Exit(1)
 	}
-}
-
-// measure is offline, with the pairs in a file where one is named.
-func measure(folder, pairs string, without bool) error {
-	if pairs == "" {
-		return offline(folder, nil, without)
-	}
-	f, err := os.Create(pairs)
-	if err != nil {
-		return err
-	}
-	return errors.Join(offline(folder, f, without), f.Close())
 }
 
 // run replays the archives, named as REPOSITORY=FILE in the order of commits.
