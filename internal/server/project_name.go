@@ -70,7 +70,8 @@ func (c *call) followRef(ctx context.Context, at redoubt.ProjectRef) (int, error
 	if err != nil {
 		return 0, err
 	}
-	followed, err := ingest.FollowAll(ctx, c.tx, exemption.ForImport{Store: c.tx}, []redoubt.Advised{advised}, c.tx.Now(), 1)
+	exemptions := exemption.ForImport{Store: c.tx}
+	followed, err := ingest.FollowAll(ctx, c.tx, exemptions, []redoubt.Advised{advised}, c.tx.Now(), 1)
 	if err != nil {
 		return 0, err
 	}
