@@ -36,30 +36,6 @@ func followRefs(ctx context.Context, tx *store.Tx, advised []redoubt.Advised, mo
 	return ingest.FollowAll(ctx, tx, exceptions.ForImport{Store: tx}, advised, tx.Now(), most)
 }
 
-// followProject brings the findings of all refs of a project in line with what
-// the advisories say of its lockfiles, and returns how many changed.
-func followProject(ctx context.Context, tx *store.Tx, library *advisory.Library, projectID int64) (changed int, err error) {
-	refs, err := tx.HoldingRefs(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
-	for _, at := range refs {
-		if at.ProjectID != projectID {
-			continue
-		}
-		advised, err := library.Match(ctx, tx, at.ProjectID, at.Ref, nil)
-		if err != nil {
-			return changed, err
-		}
-		followed, err := followRefs(ctx, tx, []redoubt.Advised{advised}, 1)
-		if err != nil {
-			return changed, err
-		}
-		changed += followed[0].Changed
-	}
-	return changed, nil
-}
-
 // matchDeployments has all deployments follow the advisories. One that fails stops no
 // other.
 func matchDeployments(ctx context.Context, st *store.Store, library *advisory.Library, progress func(done, of int), told func(redoubt.Deployment, advisory.SweepResult)) error {

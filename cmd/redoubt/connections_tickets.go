@@ -59,5 +59,6 @@ func settingWords(r *api.TicketSettingsResponse) string {
 	if s.Public {
 		public = "also in repositories that everybody can read"
 	}
-	return fmt.Sprintf("tickets are made by %s, in %s, %s; type %s, labels %s", by, where, public, cmp.Or(s.IssueType, "Task"), cmp.Or(strings.Join(s.Labels, ", "), "none"))
+	kind, labels := cmp.Or(s.IssueType, "Task"), cmp.Or(strings.Join(s.Labels, ", "), "none")
+	return fmt.Sprintf("tickets are made by %s, in %s, %s; type %s, labels %s", by, where, public, kind, labels)
 }

@@ -52,7 +52,8 @@ func (c findingsExportCmd) Run(a *app) error {
 		selection.Repos[i] = p.Name
 	}
 	write := func(w io.Writer) error {
-		body, err := client.ExportFindings(a.ctx, deployment, api.ExportFindingsQuery{Format: string(format), FindingsSelection: selection})
+		query := api.ExportFindingsQuery{Format: string(format), FindingsSelection: selection}
+		body, err := client.ExportFindings(a.ctx, deployment, query)
 		if err != nil {
 			return err
 		}

@@ -95,9 +95,16 @@ func (c scansShowCmd) Run(a *app) error {
 		exit = strconv.FormatInt(*s.ExitCode, 10)
 	}
 	return c.print(a, "WHAT VALUE", [][]string{
-		{"scan", strconv.FormatInt(s.ID, 10)}, {"status", lowerAfter("SCAN_STATUS_", s.Status)}, {"project", s.Meta.Repository}, {"ref", shortBranch(s.Meta.Branch)},
-		{"commit", orDash(s.Meta.Commit)}, {"started", day(s.StartedAt.Time)}, {"completed", completed}, {"exit", exit},
-		{"products", orDash(strings.Join(s.EnabledProducts, ","))}, {"findings", strconv.FormatInt(s.Stats.Findings, 10)},
+		{"scan", strconv.FormatInt(s.ID, 10)},
+		{"status", lowerAfter("SCAN_STATUS_", s.Status)},
+		{"project", s.Meta.Repository},
+		{"ref", shortBranch(s.Meta.Branch)},
+		{"commit", orDash(s.Meta.Commit)},
+		{"started", day(s.StartedAt.Time)},
+		{"completed", completed},
+		{"exit", exit},
+		{"products", orDash(strings.Join(s.EnabledProducts, ","))},
+		{"findings", strconv.FormatInt(s.Stats.Findings, 10)},
 	}, s)
 }
 

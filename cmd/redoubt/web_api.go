@@ -29,7 +29,7 @@ type reach struct {
 	URL   string        `help:"Address of the Redoubt server; that of redoubt login by default." env:"REDOUBT_URL" placeholder:"URL"`
 	Token config.Secret `help:"Token with the scope web_api; that of redoubt login by default, better given as a variable." env:"REDOUBT_TOKEN" placeholder:"TOKEN"`
 
-	config.Storage `embed:"" set:"default_data=" set:"data_help=Work beside the database in this folder instead of with a server; redoubt-data by default, where it exists and no server is known."`
+	config.Storage `embed:"" set:"default_data="` // where it is given, there is a database
 
 	Deployment string `help:"Deployment, by id or slug; not needed while there is only one. A token of a server has one." env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
 }
@@ -39,8 +39,8 @@ const callWait = 2 * time.Minute
 
 // Help describes the choice between a server and a database.
 func (reach) Help() string {
-	return "With --data or --database-url the command works beside the database. Else it works with the server of --url or of redoubt login; " +
-		"without one, beside the database in the folder " + config.DefaultData + ", where that exists."
+	return "With --data or --database-url the command works beside the database. " +
+		"Else it works with the server of --url or of redoubt login; without one, beside the database in the folder " + config.DefaultData + ", where that exists."
 }
 
 // connect returns the client and the slug of the deployment.
@@ -62,7 +62,8 @@ func (r reach) connectWith(a *app, to senders) (c *api.Client, deployment string
 		return nil, "", err
 	}
 	if d := me.Deployment; r.Deployment != "" && r.Deployment != d.Slug && r.Deployment != fmt.Sprint(d.ID) {
-		return nil, "", fmt.Errorf("the token is of deployment %s, and --deployment is %s: use a token of that one", d.Slug, r.Deployment)
+		return nil, "", fmt.Errorf("the token is of deployment %s, and --deployment is %s: use a token of that one",
+			d.Slug, r.Deployment)
 	}
 	return c, me.Deployment.Slug, nil
 }
@@ -72,7 +73,8 @@ func (r reach) besideDatabase() (bool, error) {
 	switch {
 	case r.Data == "" && r.DatabaseURL == "":
 	case r.URL != "":
-		return false, errors.New("a database (--data or --database-url) and a server (--url) are given: choose one; the variables REDOUBT_DATA, REDOUBT_DATABASE_URL and REDOUBT_URL count, too")
+		return false, errors.New("a database (--data or --database-url) and a server (--url) are given: choose one; " +
+			"the variables REDOUBT_DATA, REDOUBT_DATABASE_URL and REDOUBT_URL count, too")
 	default:
 		return true, nil
 	}
@@ -101,7 +103,8 @@ func (r reach) signIn(a *app) (c *api.Client, me *api.MeResponse, err error) {
 		server, token = cmp.Or(server, kept.URL), cmp.Or(token, kept.Token)
 	}
 	if server == "" || token == "" {
-		return nil, nil, errors.New("not signed in: run redoubt login URL, or set REDOUBT_URL and REDOUBT_TOKEN; on the server's machine, name the database with --data or --database-url")
+		return nil, nil, errors.New("not signed in: run redoubt login URL, or set REDOUBT_URL and REDOUBT_TOKEN; " +
+			"on the server's machine, name the database with --data or --database-url")
 	}
 	if c, err = serverClient(server, token); err != nil {
 		return nil, nil, err

@@ -63,17 +63,20 @@ func (r reach) open(a *app, to senders) (*api.Client, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	keys := keyring.Watch(storage.KeyPath(), ring, a.clock, func(error) {})
 	s, err := server.New(server.Config{
 		Store: st, Index: findings, Clock: a.clock, Logger: a.log, Version: version,
-		SigningKeys: keyring.Watch(storage.KeyPath(), ring, a.clock, func(error) {}).SigningKeys, SecretKey: ring.Secret,
-		PublicURL: string(address), Advisories: advisory.NewLibrary(orders), Connections: keeper, Notifier: notifier, ReadQuery: web.FindingQuery,
+		SigningKeys: keys.SigningKeys, SecretKey: ring.Secret, PublicURL: string(address),
+		Advisories: advisory.NewLibrary(orders), Connections: keeper, Notifier: notifier, ReadQuery: web.FindingQuery,
 	})
 	if err != nil {
 		return nil, "", err
 	}
 	caller := auth.ByOperator(d, a.actor())
-	return &api.Client{BaseURL: "http://redoubt", Retries: -1, UserAgent: "redoubt/" + version, HTTP: &http.Client{Transport: edge.InProcess{
-		Handler: s.Handler(),
-		Prepare: func(in *http.Request) *http.Request { return in.WithContext(edge.WithCaller(in.Context(), caller)) },
-	}}}, d.Slug, nil
+	transport := edge.InProcess{Handler: s.Handler(), Prepare: func(in *http.Request) *http.Request {
+		return in.WithContext(edge.WithCaller(in.Context(), caller))
+	}}
+	return &api.Client{
+		BaseURL: "http://redoubt", Retries: -1, UserAgent: "redoubt/" + version, HTTP: &http.Client{Transport: transport},
+	}, d.Slug, nil
 }

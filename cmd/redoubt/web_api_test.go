@@ -18,7 +18,8 @@ func TestBesideTheDatabase(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			at := storetest.Empty(t, engine)
-			storage := config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL), KeyFile: filepath.Join(t.TempDir(), "key")}
+			key := filepath.Join(t.TempDir(), "key")
+			storage := config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL), KeyFile: key}
 			var out bytes.Buffer
 			a := &app{ctx: t.Context(), out: &out, err: &out, clock: time.Now, log: slog.New(slog.DiscardHandler)}
 			st, err := a.create(storage)
@@ -33,7 +34,9 @@ func TestBesideTheDatabase(t *testing.T) {
 			}
 			api := webAPI{reach{Storage: storage}, "table"}
 			for _, command := range []interface{ Run(*app) error }{
-				projectsCreateCmd{webAPI: api, Name: "acme/web"}, projectsRenameCmd{api, "acme/web", "acme/site"}, projectsListCmd{webAPI: api},
+				projectsCreateCmd{webAPI: api, Name: "acme/web"},
+				projectsRenameCmd{api, "acme/web", "acme/site"},
+				projectsListCmd{webAPI: api},
 				auditCmd{tenant: tenant{Storage: storage}, Limit: 100},
 			} {
 				if err := command.Run(a); err != nil {

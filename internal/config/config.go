@@ -41,9 +41,9 @@ const DefaultData = "redoubt-data"
 // Storage is where the data is: a folder with one SQLite file, or PostgreSQL.
 // Every command takes the same. A path that may be left out has an empty default:
 // without one the parser takes an empty path for the current folder. A struct that embeds
-// it can set the variables data_help and default_data.
+// it can set the variable default_data.
 type Storage struct {
-	Data        string `help:"${data_help=Folder that holds all data (one SQLite file); redoubt-data by default.}" default:"${default_data=redoubt-data}" env:"REDOUBT_DATA" placeholder:"DIR" type:"path"`
+	Data        string `help:"Folder that holds all data (one SQLite file); redoubt-data by default." default:"${default_data=redoubt-data}" env:"REDOUBT_DATA" placeholder:"DIR" type:"path"`
 	KeyFile     string `help:"File with the keys of the database; by default redoubt.db.key in the data folder, postgres.key there with PostgreSQL." default:"" env:"REDOUBT_KEY_FILE" placeholder:"FILE" type:"path"`
 	DatabaseURL Secret `help:"PostgreSQL to use instead, as postgres://user:password@host/name." env:"REDOUBT_DATABASE_URL" placeholder:"URL"`
 

@@ -48,7 +48,8 @@ func (t InProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.Join(context.Cause(r.Context()), reader.Close())
 	}
 	return &http.Response{
-		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: w.sent, Body: reader, ContentLength: -1, Request: r,
 	}, nil
 }

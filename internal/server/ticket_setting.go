@@ -32,7 +32,9 @@ func (c *call) getTicketSettings(ctx context.Context, _ *none) (*api.TicketSetti
 
 func (c *call) setTicketSettings(ctx context.Context, in *request[api.SetTicketSettingsRequest]) (*api.TicketSettingsResponse, error) {
 	b := in.Body
-	s := redoubt.TicketSetting{ConnectionID: b.ConnectionID, Project: b.Project, IssueType: b.IssueType, Labels: b.Labels, Public: b.Public}
+	s := redoubt.TicketSetting{
+		ConnectionID: b.ConnectionID, Project: b.Project, IssueType: b.IssueType, Labels: b.Labels, Public: b.Public,
+	}
 	if err := s.Check(); err != nil {
 		return nil, inBody(err)
 	}
