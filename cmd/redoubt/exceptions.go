@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
@@ -178,10 +179,10 @@ func (c exceptionsShowCmd) Run(a *app) error {
 	if c.Output == "table" {
 		issued := "-"
 		if d.IssuedAt != nil {
-			issued = day(d.IssuedAt.Time)
+			issued = d.IssuedAt.UTC().Format(time.DateOnly)
 		}
 		fmt.Fprintf(a.out, "%s %s, %s\nversion %d of %s, by %s, read from %s\nfor %s, since %s by %s\n\n", d.Format, d.Name, answer.Exception.State, d.Version, issued,
-			cmp.Or(d.Author, "-"), cmp.Or(d.File, "-"), exceptionRow(answer.Exception)[3], day(answer.Exception.CreatedAt.Time), answer.Exception.CreatedBy)
+			cmp.Or(d.Author, "-"), cmp.Or(d.File, "-"), exceptionRow(answer.Exception)[3], answer.Exception.CreatedAt.UTC().Format(time.DateOnly), answer.Exception.CreatedBy)
 	}
 	return c.list(a, cut{All: true}, "VULNERABILITY ABOUT SAYS MAKES DETAIL", func(yield func(listItem, error) bool) {
 		for s, err := range client.VEXStatements(a.ctx, deployment, c.ID, api.ExceptionQuery{Limit: 500}) {

@@ -42,11 +42,14 @@ func NewJudge(exceptions []redoubt.Exception, now time.Time) *Judge {
 // Where none covers it, what VEX documents say of it
 // counts. Where those say nothing either, what one of them decided is reopened.
 // What a person or another worker decided stays, unless an exception that names the finding was
-// granted after it.
+// granted after it and the person did not ignore the finding.
 func (j *Judge) Decide(c *redoubt.ExceptionCase) (redoubt.TriageEvent, bool) {
 	before := c.Lineage.Triage
 	granted := func(e *redoubt.Exception) bool { return e.DecidedAt.After(before.At) }
-	if ignoredByOthers(before) || before.DecidedByPerson() && !slices.ContainsFunc(j.naming(c), granted) {
+	if ignoredByOthers(before) {
+		return redoubt.TriageEvent{}, false
+	}
+	if before.DecidedByPerson() && (before.State == redoubt.TriageIgnored || !slices.ContainsFunc(j.naming(c), granted)) {
 		return redoubt.TriageEvent{}, false
 	}
 	after, note := j.triage(c)

@@ -1,0 +1,273 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// world is a tenant with some findings, and the decisions of users about them.
+type world struct {
+	tenant
+	*rand.Rand
+	clock *storetest.Clock
+	found []redoubt.FindingWrite
+	users map[int64]redoubt.Triage // the newest decision of a user that nothing replaced, by lineage
+	log   []string
+}
+
+// TestExceptionsHoldWhatTheySay: after any sequence of requests, decisions about them, VEX
+// documents, triage, expiries and undos, a finding is ignored exactly while an active exception
+// covers it or a user's triage says so. What an upload proposes ignores nothing. The trail
+// explains every change.
+func TestExceptionsHoldWhatTheySay(t *testing.T) {
+	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
+		d := newTenant(t, s)
+		for seed := range uint64(6) {
+			w := &world{tenant: d, Rand: rand.New(rand.NewPCG(seed, 1)), clock: clock, users: map[int64]redoubt.Triage{}} //nolint:gosec // not for secrets
+			p := d.project(fmt.Sprint("acme/app-", seed))
+			w.found = append(d.findings(p, 3, nil), d.vulnerable(p, 3)...)
+			for range 60 {
+				w.step(p)
+				w.holds()
+			}
+			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
+			w.endAll()
+		}
+	})
+}
+
+// attempt runs a change by a user; what is refused changes nothing.
+func (w *world) attempt(what string, change func(ctx context.Context, tx *store.Tx) error) {
+	w.t.Helper()
+	w.log = append(w.log, what)
+	err := w.s.Update(w.t.Context(), w.id, storetest.Actor, change)
+	_, invalid := errors.AsType[*redoubt.InvalidError](err)
+	if err != nil && !invalid && !errors.Is(err, redoubt.ErrConflict) && !errors.Is(err, redoubt.ErrNotFound) {
+		w.fail(err)
+	}
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		_, err := follow(ctx, tx)
+		return err
+	})
+}
+
+func (w *world) fail(why any) {
+	w.t.Helper()
+	w.t.Fatalf("%v after:\n%s", why, strings.Join(w.log, "\n"))
+}
+
+// any is one exception of the states.
+func (w *world) any(states ...redoubt.ExceptionState) (e redoubt.Exception) {
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Limit: 1000})
+		list = slices.DeleteFunc(list, func(e redoubt.Exception) bool { return !slices.Contains(states, e.StateAt(tx.Now())) })
+		if len(list) > 0 {
+			e = list[w.IntN(len(list))]
+		}
+		return err
+	})
+	return e
+}
+
+// step does one thing that people, uploads or time do.
+func (w *world) step(p redoubt.Project) {
+	w.clock.Advance(time.Minute)
+	end := []time.Time{{}, w.clock.Now().Add(time.Duration(1+w.IntN(48)) * time.Hour)}[w.IntN(2)]
+	f := w.found[w.IntN(len(w.found))]
+	requested, active := w.any(redoubt.ExceptionRequested), w.any(redoubt.ExceptionActive)
+	switch w.IntN(12) {
+	case 0, 1:
+		of := []redoubt.FindingWrite{f, w.found[w.IntN(len(w.found))]}[:1+w.IntN(2)]
+		findings := w.written(of)
+		w.attempt(fmt.Sprint("ask about ", lineagesOf(of)), func(ctx context.Context, tx *store.Tx) error {
+			_, err := exceptions.Request(ctx, tx, redoubt.Exception{Reason: "x", TriageReason: redoubt.AcceptableRisk, Until: end, CreatorID: 7}, findings)
+			return err
+		})
+	case 2, 3:
+		w.approve(requested, end)
+	case 4:
+		w.attempt(fmt.Sprint("refuse or withdraw ", requested.ID), func(ctx context.Context, tx *store.Tx) (err error) {
+			switch {
+			case requested.Document != nil:
+				_, err = exceptions.RefuseVEX(ctx, tx, requested.ID, "no")
+			case w.IntN(2) == 0:
+				_, err = exceptions.Refuse(ctx, tx, requested.ID, "no")
+			default:
+				_, err = exceptions.Withdraw(ctx, tx, requested.ID, 7)
+			}
+			return err
+		})
+	case 5:
+		w.undo(active)
+	case 6:
+		e := accepted([]string{"rule-1", "CVE-2021-44228"}[w.IntN(2)])
+		e.Until, e.Projects = end, redoubt.ProjectGlobs{p.Name}
+		if w.IntN(2) == 0 {
+			e.Paths = redoubt.PathGlobs{f.Path}
+		}
+		w.attempt(fmt.Sprint("create for ", e.Target, " at ", e.Paths), func(ctx context.Context, tx *store.Tx) error {
+			_, _, err := exceptions.Add(ctx, tx, e)
+			return err
+		})
+	case 7:
+		w.attempt(fmt.Sprint("remove ", active.ID), func(ctx context.Context, tx *store.Tx) error {
+			_, _, err := exceptions.Remove(ctx, tx, active.ID)
+			return err
+		})
+	case 8, 9:
+		w.document(p)
+	case 10:
+		w.decide(f)
+	case 11:
+		w.clock.Advance(time.Duration(w.IntN(30)) * time.Hour)
+		w.attempt("time passes", func(context.Context, *store.Tx) error { return nil })
+	}
+}
+
+func (w *world) approve(e redoubt.Exception, end time.Time) {
+	before := w.triages()
+	w.attempt(fmt.Sprint("approve ", e.ID, e.Lineages), func(ctx context.Context, tx *store.Tx) (err error) {
+		if e.Document != nil {
+			_, err = exceptions.AcceptVEX(ctx, tx, e.ID)
+		} else {
+			_, _, err = exceptions.Approve(ctx, tx, e.ID, end, "")
+		}
+		return err
+	})
+	for lineage, now := range w.triages() {
+		if now.By != before[lineage].By && now.Automatic {
+			delete(w.users, lineage) // it replaced the decision of a user
+		}
+	}
+}
+
+// undo takes an approval back: findings get what they had.
+func (w *world) undo(e redoubt.Exception) {
+	before := w.triages()
+	w.attempt(fmt.Sprint("undo ", e.ID), func(ctx context.Context, tx *store.Tx) error {
+		_, _, err := exceptions.Undo(ctx, tx, e.ID)
+		return err
+	})
+	for lineage, now := range w.triages() {
+		if before[lineage].Automatic && now.DecidedByPerson() {
+			w.users[lineage] = now
+		}
+	}
+}
+
+// document has a triager send a VEX document, or an upload propose one.
+func (w *world) document(p redoubt.Project) {
+	d := vexOf(fmt.Sprint("urn:", w.IntN(2)), []redoubt.VEXStatus{redoubt.VEXNotAffected, redoubt.VEXAffected}[w.IntN(2)], fmt.Sprint(1+w.IntN(3)))
+	d.ProjectID, d.Proposed = p.ID, w.IntN(2) == 0
+	if w.IntN(5) == 0 {
+		d.Statements = nil
+	}
+	before := w.triages()
+	w.attempt(fmt.Sprint("document ", d.Name, " proposed ", d.Proposed, d.Statements), func(ctx context.Context, tx *store.Tx) error {
+		_, err := exceptions.PutVEX(ctx, tx, d)
+		return err
+	})
+	if now := w.triages(); d.Proposed && fmt.Sprint(now) != fmt.Sprint(before) {
+		w.fail("an upload alone decided")
+	}
+}
+
+// decide has a user triage a finding.
+func (w *world) decide(f redoubt.FindingWrite) {
+	state := []redoubt.TriageState{redoubt.TriageIgnored, redoubt.TriageFixing, redoubt.TriageReopened}[w.IntN(3)]
+	before := w.triages()[f.LineageID]
+	w.attempt(fmt.Sprint("set ", f.LineageID, " to ", state), func(ctx context.Context, tx *store.Tx) error {
+		after := redoubt.Triage{State: state, At: tx.Now(), By: tx.Actor()}
+		return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), Before: before, After: after}})
+	})
+	w.users[f.LineageID] = w.triages()[f.LineageID]
+}
+
+func (w *world) triages() map[int64]redoubt.Triage {
+	out := map[int64]redoubt.Triage{}
+	for _, f := range w.found {
+		out[f.LineageID] = w.triageOf(f.LineageID)
+	}
+	return out
+}
+
+// holds fails the test unless each finding is ignored exactly while it may be, and the trail
+// leads to what it is.
+func (w *world) holds() {
+	w.t.Helper()
+	for _, f := range w.found {
+		now := w.triageOf(f.LineageID)
+		user, decided := w.users[f.LineageID]
+		want := decided && user.State == redoubt.TriageIgnored || !decided && w.covered(f)
+		if ignored := now.State == redoubt.TriageIgnored; ignored != want {
+			w.fail(fmt.Sprintf("finding of lineage %d is ignored: %t (%+v), want %t", f.LineageID, ignored, now, want))
+		}
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			trail, err := tx.TriageTrail(ctx, f.LineageID)
+			for i, e := range trail {
+				if i > 0 && e.Before != trail[i-1].After {
+					w.fail(fmt.Sprintf("the trail of %d jumps from %+v to %+v", f.LineageID, trail[i-1].After, e.Before))
+				}
+			}
+			if len(trail) > 0 && trail[len(trail)-1].After != now {
+				w.fail(fmt.Sprintf("the trail of %d ends with %+v, and it is %+v", f.LineageID, trail[len(trail)-1].After, now))
+			}
+			return err
+		})
+	}
+}
+
+// covered reports whether an active exception covers a finding, by the rules in docs/exceptions.md.
+func (w *world) covered(f redoubt.FindingWrite) (covered bool) {
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: redoubt.ExceptionActive, Limit: 1000})
+		said, hides, newest := false, true, time.Time{}
+		for _, e := range list {
+			vulnerable := f.Subject != nil
+			switch {
+			case e.OfFindings():
+				covered = covered || slices.Contains(e.Lineages, f.LineageID)
+			case e.Document == nil:
+				about := e.Target == f.RuleName || vulnerable && e.Target == "CVE-2021-44228"
+				covered = covered || about && (len(e.Paths) == 0 || slices.Contains(e.Paths, f.Path))
+			case vulnerable:
+				d, err := tx.VEXDocument(ctx, e.ID)
+				if err != nil {
+					return err
+				}
+				for _, s := range d.Statements {
+					if s.Packages[0].Version == f.Subject.Version && !d.ReceivedAt.Before(newest) {
+						said, hides, newest = true, s.Status == redoubt.VEXNotAffected, d.ReceivedAt
+					}
+				}
+			}
+		}
+		covered = covered || said && hides
+		return err
+	})
+	return covered
+}
+
+// endAll ends what is left, so that the next history begins with nothing.
+func (w *world) endAll() {
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: redoubt.ExceptionActive, Limit: 1000})
+		for _, e := range list {
+			if _, _, err := exceptions.Remove(ctx, tx, e.ID); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+}
