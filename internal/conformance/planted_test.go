@@ -361,7 +361,7 @@ func (g *garden) runner() {
 func (g *garden) answers() {
 	paths := []string{
 		"findings?issue_type=sast&page_size=3000", "findings?issue_type=sca&page_size=3000", "secrets?limit=3000",
-		"projects?page_size=3000", "runs?limit=100", "exceptions", "vex", "policies",
+		"projects?page_size=3000", "runs?limit=100", "exceptions", "policies",
 	}
 	for _, issueType := range []string{"sast", "sca", "secrets"} {
 		for _, format := range []string{"csv", "jsonl", "sarif", "xlsx"} {

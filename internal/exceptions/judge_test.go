@@ -49,6 +49,11 @@ func (j judged) judge() (redoubt.TriageEvent, bool) {
 	if j.elsewhere != nil {
 		c.Occurrences = append(c.Occurrences, occurrence("refs/heads/dev", j.elsewhere))
 	}
+	for _, e := range j.exceptions {
+		if e.OfFindings() {
+			c.NamedBy = append(c.NamedBy, e.ID)
+		}
+	}
 	return NewJudge(j.exceptions, now).Decide(&c)
 }
 
@@ -81,6 +86,10 @@ func TestDecide(t *testing.T) {
 	}
 	ignored := by("vex", 1, redoubt.TriageIgnored)
 	except := []redoubt.Exception{{State: redoubt.ExceptionActive, ID: 5, Target: "CVE-1", Reason: "why", TriageReason: redoubt.AcceptableRisk}}
+	named := []redoubt.Exception{except[0], {State: redoubt.ExceptionActive, ID: 6, ProjectID: 3, Reason: "why", TriageReason: redoubt.AcceptableRisk, DecidedAt: now.AddDate(0, 0, -1)}}
+	user := func(state redoubt.TriageState, days int) redoubt.Triage {
+		return redoubt.Triage{State: state, By: redoubt.Actor{Kind: "user"}, At: now.AddDate(0, 0, -days)}
+	}
 	tests := map[string]struct {
 		judged judged
 		want   string // state and actor; empty where nothing changes
@@ -107,6 +116,11 @@ func TestDecide(t *testing.T) {
 		"elsewhere another says another":      {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1)}, elsewhere: []redoubt.VEXClaim{says(2, redoubt.VEXUnderInvestigation, 1)}}, "reviewing vex:2"},
 		"an exception comes first":            {judged{exceptions: except, claims: []redoubt.VEXClaim{says(1, redoubt.VEXAffected, 1)}}, "ignored exception:5"},
 		"also where a document ignored it":    {judged{before: ignored, exceptions: except, claims: []redoubt.VEXClaim{says(1, redoubt.VEXNotAffected, 1)}}, "ignored exception:5"},
+		"one that names it comes first":       {judged{exceptions: named}, "ignored exception:6"},
+		"the one that ignored it keeps it":    {judged{before: by("exception", 5, redoubt.TriageIgnored), exceptions: named}, ""},
+		"one that names it, of a fix":         {judged{before: user(redoubt.TriageFixing, 2), exceptions: named}, "ignored exception:6"},
+		"a person decided after the approval": {judged{before: user(redoubt.TriageReopened, 0), exceptions: named}, ""},
+		"a person ignored it before":          {judged{before: user(redoubt.TriageIgnored, 2), exceptions: named}, ""},
 		"an exception ended":                  {judged{before: by("exception", 5, redoubt.TriageIgnored), claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1)}}, "ignored vex:1"},
 		"nothing holds any more":              {judged{before: ignored}, "reopened vex:1"},
 		"nothing of a review holds":           {judged{before: by("vex", 1, redoubt.TriageReviewing)}, "reopened vex:1"},

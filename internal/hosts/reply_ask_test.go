@@ -37,11 +37,11 @@ func TestRepliesAskForExceptions(t *testing.T) {
 		want               string // of the requests
 		answer             string // a part of it; empty: none
 	}{
-		{"linked to a viewer", "vic", ask, 0, "open true user:vic 2999-01-31 true only <b>tests</b>", hosts.AnswerAsked},
-		{"linked to a triager", "octocat", ask, 0, "open true user:ada 2999-01-31 true only <b>tests</b>", "2999-01-31"},
-		{"without an end", "vic", "/redoubt exception tests", 0, "open true user:vic  true tests", hosts.AnswerAsked},
+		{"linked to a viewer", "vic", ask, 0, "requested true user:vic 2999-01-31 true only <b>tests</b>", hosts.AnswerAsked},
+		{"linked to a triager", "octocat", ask, 0, "requested true user:ada 2999-01-31 true only <b>tests</b>", "2999-01-31"},
+		{"without an end", "vic", "/redoubt exception tests", 0, "requested true user:vic  true tests", hosts.AnswerAsked},
 		{"not linked", "bob", ask, 0, "", hosts.AnswerNotDone + hosts.ErrNotLinked.Error()},
-		{"not linked, but let", "bob", ask, redoubt.RepliesCollaborators, "open true collaborator:bob at git.example 2999-01-31 false only <b>tests</b>", hosts.AnswerAsked},
+		{"not linked, but let", "bob", ask, redoubt.RepliesCollaborators, "requested true collaborator:bob at git.example 2999-01-31 false only <b>tests</b>", hosts.AnswerAsked},
 		{"may read alone", "eve", ask, redoubt.RepliesCollaborators, "", hosts.ErrStranger.Error()},
 		{"off", "vic", ask, redoubt.RepliesOff, "", ""},
 		{"no reason", "vic", "/redoubt exception until 2999-01-31:", 0, "", hosts.AnswerNotDone},

@@ -56,7 +56,7 @@ var rooms = []room{
 	{path: "internal/keyring", stdOnly: true},
 
 	{path: "internal/edge", imports: []string{".", "internal/auth", "internal/ingest", "internal/policy", "internal/store"}},
-	{path: "internal/hosts", imports: []string{".", "internal/auth", "internal/edge", "internal/policy", "internal/queue", "internal/scm", "internal/store", "internal/ticket", "internal/triage"}},
+	{path: "internal/hosts", imports: []string{".", "internal/auth", "internal/edge", "internal/exceptions", "internal/policy", "internal/queue", "internal/scm", "internal/store", "internal/ticket", "internal/triage"}},
 	{path: "internal/notify", imports: []string{".", "internal/index", "internal/queue", "internal/store"}},
 	{path: "internal/globalsearch", imports: []string{".", "internal/advisory", "internal/index", "internal/store"}},
 	{path: "internal/server", imports: adapters},
