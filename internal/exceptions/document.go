@@ -23,7 +23,7 @@ func PutVEX(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoub
 		return propose(ctx, s, d)
 	}
 	held, err := heldOrNone(ctx, s, d)
-	d.ID = held.ID
+	d.ID = cmp.Or(held.ID, d.ID)
 	receipt = redoubt.VEXReceipt{Outcome: outcome(&d, &held), Statements: len(d.Statements)}
 	if err == nil {
 		d.ID, receipt.Changed, err = replace(ctx, s, receipt.Outcome, d, held)

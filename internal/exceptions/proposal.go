@@ -294,7 +294,7 @@ func AcceptVEX(ctx context.Context, s Store, id int64, statements ...string) (re
 	if err := s.DeleteVEX(ctx, d); err != nil {
 		return redoubt.VEXReceipt{}, err
 	}
-	d.ID, d.Proposed = 0, false
+	d.Proposed = false
 	return PutVEX(ctx, s, d)
 }
 

@@ -75,14 +75,15 @@ func (tx *Tx) HeldVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXDo
 }
 
 // SaveVEX stores a document, in place of the one that is held where that has an
-// id, and returns its id.
+// id, and returns its id. One without an id gets one.
 func (tx *Tx) SaveVEX(ctx context.Context, d, held redoubt.VEXDocument) (id int64, err error) {
 	action, before := "vex.create", any(nil)
-	if d.ID = held.ID; d.ID == 0 {
-		d.ID, err = tx.newID(ctx, seqException)
-	} else {
-		action, before = "vex.update", imageOfVEX(held, len(held.Statements))
+	switch {
+	case held.ID != 0:
+		d.ID, action, before = held.ID, "vex.update", imageOfVEX(held, len(held.Statements))
 		err = tx.forgetVEX(ctx, d.ID)
+	case d.ID == 0:
+		d.ID, err = tx.newID(ctx, seqException)
 	}
 	if err != nil {
 		return 0, err

@@ -190,7 +190,7 @@ func TestEachKindOfHostHasItsOwnName(t *testing.T) {
 		named[label] = kind
 	}
 	shows(t, page, "option[value=jira]", "#secret")
-	says(t, page, "connection add --app")
+	says(t, page, "connections create --app")
 }
 
 // TestAConnectionOffersWebhooksWhereItsHostHasThem, and where the server knows its address; else
