@@ -21,11 +21,13 @@ func (a *assistant) exceptionTools(s *sdk.Server) {
 }
 
 type exceptionsInput struct {
+	State  string `json:"state,omitempty" jsonschema:"requested, active, refused, withdrawn or ended; all when absent"`
+	Kind   string `json:"kind,omitempty" jsonschema:"target (a rule or a vulnerability), findings, or document (VEX); all when absent"`
 	Cursor string `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
 }
 
 func (a *assistant) listExceptions(ctx context.Context, in exceptionsInput) (*sdk.CallToolResult, error) {
-	list, err := a.Client.ListExceptions(ctx, a.Deployment, api.ExceptionsQuery{Cursor: in.Cursor, Limit: pageSize})
+	list, err := a.Client.ListExceptions(ctx, a.Deployment, api.ExceptionsQuery{State: in.State, Kind: in.Kind, Cursor: in.Cursor, Limit: pageSize})
 	if err != nil {
 		return nil, err
 	}

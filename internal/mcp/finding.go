@@ -137,7 +137,7 @@ func (a *assistant) findingTools(s *sdk.Server) {
 		"Credentials that were found in repositories: kind, place and whether they work. The credential itself is never kept.",
 	}, a.listSecrets)
 	reader(s, tool{"list_saved_views", "List saved views", "Lists of findings that people keep under a name, with their id and issue type, for view of search_findings and count_findings."}, a.listSavedViews)
-	reader(s, tool{"list_exceptions", "List exceptions", "What is accepted, where, why and until when; 25 in an answer."}, a.listExceptions)
+	reader(s, tool{"list_exceptions", "List exceptions", "Exceptions that wait for a decision, that are active, and past ones, VEX documents too: what is accepted, where, why and until when; 25 in an answer, the newest first."}, a.listExceptions)
 }
 
 type searchInput struct {
