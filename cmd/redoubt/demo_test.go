@@ -146,7 +146,7 @@ func testDemoLives(t *testing.T, d redoubt.Deployment, st *store.Store) {
 		if err != nil {
 			return err
 		}
-		asked, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Limit: 10})
+		asked, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: redoubt.ExceptionOfFindings, Limit: 10})
 		if err != nil || len(asked) != 1 || asked[0].State != redoubt.ExceptionRequested || asked[0].CreatedBy.Name != "Sam Whitfield" {
 			t.Errorf("asked for is %+v, %v", asked, err)
 		}

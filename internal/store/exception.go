@@ -229,8 +229,12 @@ func (tx *Tx) pruneExceptions(ctx context.Context) error {
 // DecideException writes another state of an exception, with its end and its answer, and notes
 // the verb in the audit trail. It sets who decided and when.
 func (tx *Tx) DecideException(ctx context.Context, verb string, before, e redoubt.Exception) (redoubt.Exception, error) {
-	if e.DecidedAt, e.DecidedBy = tx.now, tx.actor; e.State == redoubt.ExceptionRequested {
+	e.DecidedAt, e.DecidedBy = tx.now, tx.actor
+	switch {
+	case e.State == redoubt.ExceptionRequested:
 		e.DecidedAt, e.DecidedBy = time.Time{}, redoubt.Actor{}
+	case verb == expired:
+		e.DecidedAt, e.DecidedBy = e.Until, redoubt.Actor{Kind: "system", Name: "end of an exception"}
 	}
 	err := tx.write(ctx, `UPDATE exception SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, until_at = $7 WHERE deployment_id = $1 AND id = $2`,
 		e.ID, int64(e.State), e.DecidedAt, encoded(e.DecidedBy), e.Answer, e.Until)
@@ -263,15 +267,23 @@ func (tx *Tx) EndExpiredExceptions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return tx.endExceptions(ctx, list, "")
+	for _, before := range list {
+		e := before
+		e.State = redoubt.ExceptionEnded
+		if _, err := tx.DecideException(ctx, expired, before, e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+// expired is the verb of exceptions whose time is over.
+const expired = "expire"
 
 func (tx *Tx) endExceptions(ctx context.Context, list []redoubt.Exception, why string) error {
 	for _, before := range list {
 		e := before
-		if e.State = redoubt.ExceptionEnded; why != "" {
-			e.Answer = why
-		}
+		e.State, e.Answer = redoubt.ExceptionEnded, why
 		if _, err := tx.DecideException(ctx, "end", before, e); err != nil {
 			return err
 		}
