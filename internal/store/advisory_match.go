@@ -92,7 +92,7 @@ func (tx *Tx) heldRows(ctx context.Context, inventories, packages []int64) (rows
 	}
 	versions := redoubt.Map(rows, func(r dependencyRow) int64 { return r.version })
 	slices.Sort(versions)
-	names, err = tx.readVersions(ctx, "v.id", slices.Compact(versions))
+	names, err = tx.packageVersions(ctx, slices.Compact(versions))
 	return rows, names, err
 }
 

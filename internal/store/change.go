@@ -53,6 +53,7 @@ func (tx *Tx) ChangeSet(ctx context.Context, version int64) (redoubt.ChangeSet, 
 			set.Policies = true
 		case changePolicyRule:
 			set.PolicyRules = true
+		case changeDictionary: // no answer tells of it
 		}
 	})
 }

@@ -78,7 +78,7 @@ func (tx *Tx) dependenciesOn(ctx context.Context, projectID int64, ref string) (
 func (tx *Tx) dependencies(ctx context.Context, rows []dependencyRow, places map[int64]place) ([]redoubt.Dependency, error) {
 	ids := redoubt.Map(rows, func(r dependencyRow) int64 { return r.version })
 	slices.Sort(ids)
-	names, err := tx.readVersions(ctx, "v.id", slices.Compact(ids))
+	names, err := tx.packageVersions(ctx, slices.Compact(ids))
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (tx *Tx) DependencyPaths(ctx context.Context, ids []int64) (map[int64]redou
 	for at := range rows {
 		versions[at.version] = true
 	}
-	names, err := tx.readVersions(ctx, "v.id", slices.Sorted(maps.Keys(versions)))
+	names, err := tx.packageVersions(ctx, slices.Sorted(maps.Keys(versions)))
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 )
 
@@ -87,6 +88,9 @@ func (tx *Tx) putVersions(ctx context.Context, keys []versionKey) (map[versionKe
 	}
 	err = putMissing(ctx, tx, seqPackageVersion, `package_version (deployment_id, id, package_id, version)`, ids, keys,
 		func(k versionKey, id int64) []any {
+			if tx.namedFrom == 0 {
+				tx.namedFrom = id
+			}
 			tx.lastVersions = packageVersions{}
 			return []any{id, k.packageID, k.version}
 		})
@@ -106,12 +110,46 @@ func putMissing[K comparable](ctx context.Context, tx *Tx, s sequence, into stri
 	if err != nil {
 		return err
 	}
+	if len(missing) > 0 && !tx.named {
+		tx.named = true
+		tx.change(changeDictionary, 0) // so that a version tells what ids are called
+	}
 	rows := make([][]any, len(missing))
 	for i, k := range missing {
 		ids[k] = fresh[i]
 		rows[i] = values(k, fresh[i])
 	}
 	return tx.insert(ctx, into, rows, "")
+}
+
+// packageVersions tells the names of package versions by id.
+func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packageVersion, error) {
+	remembered := &tx.session.engine.names
+	history, err := tx.history(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, others := remembered.get(tx.deployment.ID, history, ids)
+	for id := range found {
+		// This one's own are not yet of any history: a lost one that goes on from the same
+		// version may have given them to others.
+		if tx.namedFrom != 0 && id >= tx.namedFrom {
+			delete(found, id)
+			others = append(others, id)
+		}
+	}
+	if len(others) == 0 {
+		return found, nil
+	}
+	read, err := tx.readVersions(ctx, "v.id", others)
+	if err != nil {
+		return nil, err
+	}
+	if !tx.session.wrote {
+		remembered.put(tx.deployment.ID, history, read)
+	}
+	maps.Copy(found, read)
+	return found, nil
 }
 
 // readVersions reads the versions whose column v.id or v.package_id has one of the ids.

@@ -97,3 +97,42 @@ func TestIDSet(t *testing.T) {
 		}
 	})
 }
+
+// What nobody asked for the longest is forgotten first, and what is too large alone is
+// never kept.
+func TestDictionariesAreBounded(t *testing.T) {
+	sized := func(n int) packageDictionary { return packageDictionary{history: 1, packages: make([]knownPackage, n)} }
+	var c dictionaryCache
+	kept := func() (sizes []int) {
+		for id := range int64(4) {
+			sizes = append(sizes, c.get(id, 1).size())
+		}
+		return sizes
+	}
+	for _, step := range []struct {
+		deployment int64
+		size       int
+		want       []int
+	}{
+		{0, 4, []int{4, 0, 0, 0}},
+		{1, 4, []int{4, 4, 0, 0}},
+		{0, 5, []int{5, 4, 0, 0}},
+		{2, 5, []int{5, 0, 5, 0}},
+		{3, 11, []int{5, 0, 5, 0}},
+		{2, 11, []int{5, 0, 0, 0}},
+		{3, 10, []int{0, 0, 0, 10}},
+	} {
+		if c.put(step.deployment, sized(step.size), 10); !slices.Equal(kept(), step.want) {
+			t.Fatalf("after %d of %d: %v, want %v", step.size, step.deployment, kept(), step.want)
+		}
+	}
+	c.put(3, packageDictionary{packages: make([]knownPackage, 1)}, 10)
+	if n := c.get(3, 2).size(); n != 0 || kept()[3] != 10 {
+		t.Errorf("another history has %d packages, and what nobody knows the history of leaves %v", n, kept())
+	}
+	c.put(3, packageDictionary{history: 2, packages: make([]knownPackage, 2)}, 10)
+	c.put(3, sized(1), 10)
+	if n := c.get(3, 2).size(); n != 2 || kept()[3] != 0 {
+		t.Errorf("the newer history has %d packages, the one before %v", n, kept())
+	}
+}

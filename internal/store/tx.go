@@ -26,6 +26,9 @@ type Tx struct {
 	events     []redoubt.AuditEvent
 	before     time.Time // see LastCommit
 	next       int64     // see nextVersion; 0 while nobody asked
+	past       *int64    // see history; nil while nobody asked
+	named      bool      // whether a package or a version of one got its id
+	namedFrom  int64     // the first id that a version of a package got; 0 for none
 
 	notified redoubt.NotificationEvents // that some rule of the deployment asks for
 	happened []redoubt.Happening        // see Tell
@@ -200,7 +203,7 @@ const (
 	changePolicyRule
 	changeLineage
 	changeFinding
-	// 7 was for new names of packages.
+	changeDictionary // a package or a version of one got its id; of row 0
 )
 
 type changeKey struct {
