@@ -226,10 +226,7 @@ func (req *request) showException() error { return req.exception(http.StatusOK, 
 // exception shows the exception that the path names, with what was filled in and why
 // that was not taken.
 func (req *request) exception(status int, form *exceptionDecision, why string) error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
+	id := req.pathID
 	view, err := req.findings()
 	if err != nil {
 		return err
@@ -329,12 +326,8 @@ func (req *request) ignoredProducts(view *index.View, p *exceptionPage, ids map[
 }
 
 func (req *request) removeException() error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		_, _, err := exceptions.Remove(ctx, tx, id)
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
+		_, _, err := exceptions.Remove(ctx, tx, req.pathID)
 		return err
 	})
 	return req.then(err, "/exceptions?removed=1")

@@ -26,11 +26,7 @@ type askForm struct {
 
 // askException asks for an exception for the findings of a form. What will not do is shown
 // with what was filled in.
-func (req *request) askException() error {
-	values, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) askException(values url.Values) error {
 	form, err := req.askFormFrom(values)
 	if err != nil {
 		return err

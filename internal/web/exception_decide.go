@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -54,33 +55,17 @@ func refusal(err error) (status int, why string, is bool) {
 
 // decideException approves or refuses a request. What will not do is shown with what
 // was filled in.
-func (req *request) decideException() error {
-	values, err := req.form()
-	if err != nil {
-		return err
-	}
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	next := ""
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		e, err := tx.Exception(ctx, id)
-		if err != nil || e.Document == nil {
-			return err
-		}
-		var statements []string
-		if one := values.Get("statement"); one != "" {
-			statements = []string{one}
-		}
-		next, err = req.decideDocument(ctx, tx, id, values.Get("do"), values.Get("refusal"), statements)
+func (req *request) decideException(values url.Values) error {
+	var e redoubt.Exception
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		e, err = tx.Exception(ctx, req.pathID)
 		return err
 	})
-	if status, why, is := refusal(err); is {
-		return req.exception(status, nil, why)
+	if err != nil {
+		return err
 	}
-	if err != nil || next != "" {
-		return req.then(err, next)
+	if e.Document != nil {
+		return req.decideDocument(values)
 	}
 	form := exceptionDecision{Until: strings.TrimSpace(values.Get("until")), Answer: values.Get("answer"), Refusal: values.Get("refusal"), Forever: values.Has("forever")}
 	switch values.Get("do") {
@@ -117,16 +102,8 @@ func (req *request) undoException() error {
 
 // change does something with the exception that the path names, and shows it again.
 func (req *request) change(done string, form *exceptionDecision, do func(context.Context, *store.Tx, int64) error) error {
-	id, err := req.id()
-	if err != nil {
-		return err
-	}
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		if _, err := tx.Exception(ctx, id); err != nil {
-			return err
-		}
-		return do(ctx, tx, id)
-	})
+	id := req.pathID
+	err := req.update(func(ctx context.Context, tx *store.Tx) error { return do(ctx, tx, id) })
 	if status, why, is := refusal(err); is {
 		return req.exception(status, form, why)
 	}

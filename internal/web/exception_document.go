@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"errors"
+	"net/url"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -58,29 +60,36 @@ func (p *exceptionPage) readStatements(ctx context.Context, tx *store.Tx, page i
 	return nil
 }
 
-// decideDocument approves or refuses a requested document, or one statement of it, and
-// returns where to go on.
-func (req *request) decideDocument(ctx context.Context, tx *store.Tx, id int64, do, answer string, statements []string) (next string, err error) {
-	done := "approved"
-	counts := id
-	switch do {
-	case "approve":
-		receipt, err := exceptions.AcceptVEX(ctx, tx, id, statements...)
+// decideDocument approves or refuses a requested document, or one statement of it.
+func (req *request) decideDocument(values url.Values) error {
+	var statements []string
+	if one := values.Get("statement"); one != "" {
+		statements = []string{one}
+	}
+	next := "/exceptions/" + decimal(req.pathID) + "?done="
+	err := req.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		left := "" // where to go on where nothing of it is left to decide
+		switch values.Get("do") {
+		case "approve":
+			var receipt redoubt.VEXReceipt
+			receipt, err = exceptions.AcceptVEX(ctx, tx, req.pathID, statements...)
+			next, left = next+"approved", "/exceptions/"+decimal(receipt.Document.ID)+"?done=approved"
+		case "refuse":
+			_, err = exceptions.RefuseVEX(ctx, tx, req.pathID, values.Get("refusal"), statements...)
+			next, left = next+"refused", "/exceptions?show=requested"
+		default:
+			err = redoubt.Invalid("do", "approve or refuse it")
+		}
 		if err != nil {
-			return "", err
+			return err
 		}
-		counts = receipt.Document.ID
-	case "refuse":
-		if _, err := exceptions.RefuseVEX(ctx, tx, id, answer, statements...); err != nil {
-			return "", err
+		if _, err = tx.Exception(ctx, req.pathID); errors.Is(err, redoubt.ErrNotFound) {
+			next, err = left, nil
 		}
-		done = "refused"
-	default:
-		return "", redoubt.Invalid("do", "approve or refuse it")
+		return err
+	})
+	if status, why, is := refusal(err); is {
+		return req.exception(status, nil, why)
 	}
-	list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Before: id + 1, Limit: 1})
-	if err == nil && (len(list) == 0 || list[0].ID != id) { // nothing of it is left to decide
-		id = counts
-	}
-	return "/exceptions/" + decimal(id) + "?done=" + done, err
+	return req.then(err, next)
 }

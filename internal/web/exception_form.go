@@ -63,11 +63,7 @@ func (f *exceptionForm) exception(req *request) redoubt.Exception {
 
 // addException shows what an exception would do, and makes it once that was
 // seen.
-func (req *request) addException() error {
-	values, err := req.form()
-	if err != nil {
-		return err
-	}
+func (req *request) addException(values url.Values) (err error) {
 	form := exceptionFormFrom(values)
 	e := form.exception(req)
 	if len(form.Faults) > 0 {
@@ -89,11 +85,7 @@ func (req *request) addException() error {
 		_, _, err := exceptions.Add(ctx, tx, e)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	req.redirect(req.to("/exceptions?made=1"))
-	return nil
+	return req.then(err, "/exceptions?made=1")
 }
 
 // asGlob writes a path as a glob that fits it alone.

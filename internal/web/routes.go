@@ -141,11 +141,11 @@ func policyRoutes() []route {
 func exceptionRoutes() []route {
 	return []route{
 		{row(get, org+"/exceptions", viewer, reads), (*request).listExceptions},
-		{row(post, org+"/exceptions", triager, writes), (*request).addException},
+		{row(post, org+"/exceptions", triager, writes), formed((*request).addException)},
 		{row(get, org+"/exceptions/{id}", viewer, reads), (*request).showException},
 		{row(post, org+"/exceptions/{id}/remove", triager, writes), (*request).removeException},
-		{row(post, org+"/exceptions/requests", viewer, writes), (*request).askException},
-		{row(post, org+"/exceptions/{id}", triager, writes), (*request).decideException},
+		{row(post, org+"/exceptions/requests", viewer, writes), formed((*request).askException)},
+		{row(post, org+"/exceptions/{id}", triager, writes), formed((*request).decideException)},
 		{row(post, org+"/exceptions/{id}/withdraw", viewer, writes), (*request).withdrawException},
 		{row(post, org+"/exceptions/{id}/undo", triager, writes), (*request).undoException},
 	}
