@@ -66,7 +66,7 @@ func imageOfException(e redoubt.Exception) exceptionImage {
 // Exceptions lists the deployment's active exceptions by id, without the findings that they name,
 // and without VEX documents. Those that expired are in the list until their end is noted.
 func (tx *Tx) Exceptions(ctx context.Context) ([]redoubt.Exception, error) {
-	return many(ctx, tx, scanException, selectExceptions+` AND r.state = $2 AND r.kind <> $3 ORDER BY id`, int64(redoubt.ExceptionActive), int64(redoubt.ExceptionOfDocument))
+	return many(ctx, tx, scanException, selectExceptions+` AND r.state = $2 AND r.kind < $3 ORDER BY id`, int64(redoubt.ExceptionActive), int64(redoubt.ExceptionOfDocument))
 }
 
 // ExceptionQuery selects exceptions.

@@ -63,7 +63,7 @@ INSERT INTO exception (deployment_id, id, state, target, paths_json, projects_js
 DROP TABLE vex_document;
 CREATE UNIQUE INDEX exception_document ON exception (deployment_id, project_id, ref, projects_json, target, state) WHERE kind = 3 AND state <= 2;
 UPDATE deployment SET open_requests = (SELECT COUNT(*) FROM exception e WHERE e.deployment_id = deployment.id AND e.state = 1);
-CREATE INDEX exception_state ON exception (deployment_id, state, id);
+CREATE INDEX exception_state ON exception (deployment_id, state, kind, id);
 SELECT setval('exception_id_seq', GREATEST((SELECT last_value FROM exception_id_seq), (SELECT COALESCE(MAX(id), 1) FROM exception)));
 ALTER TABLE exemption_mark RENAME TO exception_mark;
 DROP SEQUENCE vex_document_id_seq;

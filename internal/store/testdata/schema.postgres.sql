@@ -268,7 +268,7 @@ exception.version bigint NOT NULL DEFAULT 0
 exception.issued_at bigint
 exception.statements bigint NOT NULL DEFAULT 0
 exception.bytes bigint NOT NULL DEFAULT 0
-CREATE INDEX exception_state ON public.exception USING btree (deployment_id, state, id)
+CREATE INDEX exception_state ON public.exception USING btree (deployment_id, state, kind, id)
 CREATE UNIQUE INDEX exception_document ON public.exception USING btree (deployment_id, project_id, ref, projects_json, target, state) WHERE ((kind = 3) AND (state <= 2))
 CREATE UNIQUE INDEX exception_pkey ON public.exception USING btree (deployment_id, id)
 exception PRIMARY KEY (deployment_id, id)

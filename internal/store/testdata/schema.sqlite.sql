@@ -258,7 +258,7 @@ CREATE TABLE exception (
     PRIMARY KEY (deployment_id, id)
 );
 CREATE UNIQUE INDEX exception_document ON exception (deployment_id, project_id, ref, projects_json, target, state) WHERE kind = 3 AND state <= 2;
-CREATE INDEX exception_state ON exception (deployment_id, state, id);
+CREATE INDEX exception_state ON exception (deployment_id, state, kind, id);
 CREATE TABLE exception_finding (
     deployment_id BIGINT NOT NULL REFERENCES deployment (id),
     exception_id  BIGINT NOT NULL,
