@@ -338,6 +338,12 @@ func (c *Client) AddPolicyRules(ctx context.Context, deployment, policyID string
 	return answer[AddPolicyRulesResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "policies", policyID, "rules"), body: r}, options...)
 }
 
+// ListServedRules returns the rules that a policy serves to scanners.
+func (c *Client) ListServedRules(ctx context.Context, deployment, policyID string, q ServedRulesQuery) (*ListServedRulesResponse, error) {
+	at := path(deployment, "policies", policyID, "served-rules")
+	return answer[ListServedRulesResponse](ctx, c, call{method: http.MethodGet, path: at, query: values(q)})
+}
+
 // GetPolicyRule answers a rule of a policy, with its texts.
 func (c *Client) GetPolicyRule(ctx context.Context, deployment, policyID, id string) (*PolicyRuleResponse, error) {
 	return answer[PolicyRuleResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "rules", id)})

@@ -129,6 +129,7 @@ var boundAsks = map[string][]asked{
 	"setPolicySettings":          {{body: `{"name":"x"}`}},
 	"previewPolicy":              {{body: `{"block_all":true}`}},
 	"addPolicyRules":             {{body: `{"text":"rules: [{id: a, message: m, severity: ERROR, languages: [go], pattern: x, r2c-internal-project-depends-on: {}}]"}`}},
+	"listServedRules":            plain,
 	"getPolicyRule":              plain,
 	"removePolicyRule":           plain,
 	"getDueDays":                 plain,

@@ -107,6 +107,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"setPolicySettings":      {ours: chain, body: object{"name": "Supply chain"}},
 		"previewPolicy":          {ours: chain, body: object{"block_all": true}},
 		"addPolicyRules":         {ours: map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SAST")}, body: object{"text": ruleText("added", "x")}},
+		"listServedRules":        {ours: chain},
 		"getPolicyRule":          {ours: w.policyRule(t, "got")},
 		"removePolicyRule":       {ours: w.policyRule(t, "removed")},
 		"getDueDays":             {ours: chain},

@@ -120,6 +120,7 @@ func policyRoutes() []Route {
 		{edge.Row(put, one+"/settings", WebAPI, admin, writes, refused), "setPolicySettings", "policies", beyond(tagged(update((*call).setPolicySettings)))},
 		{edge.Row(post, one+"/preview", WebAPI, admin, reads, refused), "previewPolicy", "policies", beyond(view((*call).previewPolicy))},
 		{edge.Row(post, one+"/rules", WebAPI, admin, writes, refused), "addPolicyRules", "policies", beyond(update((*call).addPolicyRules))},
+		{edge.Row(get, one+"/served-rules", WebAPI, viewer, reads, refused), "listServedRules", "policies", beyond(view((*call).listServedRules))},
 		{edge.Row(get, one+"/rules/{policyRuleId}", WebAPI, viewer, reads, refused), "getPolicyRule", "policies", beyond(view((*call).getPolicyRule))},
 		{edge.Row(del, one+"/rules/{policyRuleId}", WebAPI, admin, writes, refused), "removePolicyRule", "policies", beyond(update((*call).removePolicyRule))},
 		{edge.Row(get, one+"/due-days", WebAPI, viewer, reads, filtered), "getDueDays", "policies", beyond(view((*call).getDueDays))},
