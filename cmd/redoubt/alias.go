@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -8,10 +9,12 @@ import (
 // oldNouns and oldVerbs are the words of commands before they had one grammar. They still
 // work, and are in no help.
 var (
-	oldNouns = map[string]string{"project": "projects", "scan": "scans", "run": "runs", "connection": "connections", "exception": "exceptions"}
+	oldNouns = map[string]string{"project": "projects", "scan": "scans", "run": "runs", "connection": "connections", "exception": "exceptions", "policy": "policies"}
 	oldVerbs = map[string]map[string]string{
 		"connections": {"add": "create", "remove": "delete"},
 		"exceptions":  {"add": "create", "remove": "delete", "ask": "request"},
+		"policies":    {"set": "update", "remove": "remove-rule", "condition": "conditions"},
+		"conditions":  {"add": "create", "remove": "delete"},
 	}
 	oldVEX = map[string][]string{
 		"list": {"exceptions", "list", "--kind", "document"}, "show": {"exceptions", "show"}, "remove": {"exceptions", "delete"},
@@ -50,6 +53,10 @@ func currentWords(args []string) []string {
 		verb := &args[words[1]]
 		if now, old := oldVerbs[*noun][*verb]; old {
 			*verb = now
+		}
+		if len(words) > 2 && *noun == "policies" {
+			last := &args[words[2]]
+			*last = cmp.Or(oldVerbs[*verb][*last], *last)
 		}
 	}
 	return args

@@ -92,7 +92,12 @@ func TestOldWords(t *testing.T) {
 		"export --output x.csv":              "findings export --output x.csv",
 		"man project merge":                  "man projects merge",
 		"vex export":                         "vex export",
-		"policy add run":                     "policy add run",
+		"policy":                             "policies",
+		"policy set code --block-all":        "policies update code --block-all",
+		"policy condition add code":          "policies conditions create code",
+		"policy condition remove code 1":     "policies conditions delete code 1",
+		"policy remove run":                  "policies remove-rule run",
+		"token add run":                      "token add run",
 		"--help":                             "--help",
 		"":                                   "",
 	} {
