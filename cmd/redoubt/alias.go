@@ -18,7 +18,8 @@ var (
 	}
 	oldVEX = map[string][]string{
 		"list": {"exceptions", "list", "--kind", "document"}, "show": {"exceptions", "show"}, "remove": {"exceptions", "delete"},
-		"accept": {"exceptions", "approve"}, "refuse": {"exceptions", "refuse"},
+		"accept": {"exceptions", "approve"}, "refuse": {"exceptions", "refuse"}, "add": {"exceptions", "import"},
+		"export": {"sbom"},
 	}
 )
 
@@ -40,7 +41,11 @@ func currentWords(args []string) []string {
 			args = slices.Insert(args, words[1]+1, "--state", "active")
 			noun = &args[words[0]]
 		case old && *noun == "vex" && words[1] == words[0]+1:
-			return slices.Replace(args, words[0], words[1]+1, now...)
+			args = slices.Replace(args, words[0], words[1]+1, now...)
+			if now[0] == "sbom" {
+				args = vexExport(args)
+			}
+			return args
 		}
 	}
 	if now, old := oldNouns[*noun]; old {
@@ -76,4 +81,25 @@ func commandWords(args []string) (places []int) {
 		}
 	}
 	return places
+}
+
+// vexExport replaces the flags of vex export: the format was OpenVEX unless given, and the project a flag.
+func vexExport(args []string) []string {
+	given := false
+	for i := 0; i < len(args); i++ {
+		switch name, value, joined := strings.Cut(args[i], "="); {
+		case name == "--format":
+			given = true
+		case name == "--project" && joined:
+			args[i] = value
+		case name == "--project":
+			args = slices.Delete(args, i, i+1)
+		case name == "--output":
+			args[i] = "--to" + strings.TrimPrefix(args[i], name)
+		}
+	}
+	if !given {
+		args = append(args, "--format", "openvex")
+	}
+	return args
 }

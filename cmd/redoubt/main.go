@@ -39,7 +39,6 @@ type cli struct {
 	Deployment deploymentCmd `cmd:"" help:"Create and list deployments (tenants)."`
 	User       userCmd       `cmd:"" help:"Create and manage the people who sign in."`
 	Token      tokenCmd      `cmd:"" help:"Create, list and revoke API tokens."`
-	VEX        vexCmd        `cmd:"" name:"vex" help:"Hold documents that say which vulnerabilities do not matter for many projects, and write your own; exceptions lists them."`
 	Key        keyCmd        `cmd:"" help:"Look after the keys, which lie in a file of their own."`
 	Backup     backupCmd     `cmd:"" help:"Back up all data to a file while the server runs."`
 	Check      checkCmd      `cmd:"" help:"Check that what is stored is whole. Ends with 0 where it is, 1 where it is not, 2 where that could not be found out."`

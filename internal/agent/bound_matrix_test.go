@@ -141,6 +141,7 @@ var boundAsks = map[string][]asked{
 	"createException":            {{body: `{"target":"r","reason":"x","forever":true,"projects":["{name}"]}`}},
 	"getException":               plain,
 	"deleteException":            plain,
+	"importDocuments":            {{body: `{"@context":"https://openvex.dev/ns/v0.2.0","@id":"x","version":1,"statements":[]}`}},
 	"listFindingComments":        plain,
 	"addFindingComment":          {{body: `{"text":"x"}`}},
 	"withdrawFindingComment":     plain,

@@ -120,6 +120,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"getException":           {ours: accepted},
 		"deleteException":        {ours: accepted},
 		"requestException":       {body: object{"issue_ids": []int64{w.newFinding(t)}, "reason": "x"}},
+		"importDocuments":        {body: vexDocument("urn:matrix")},
 		"approveException":       {ours: w.asked(t, w.newFinding(t)), body: object{"forever": true}},
 		"refuseException":        {ours: w.asked(t, w.newFinding(t)), body: object{"answer": "no"}},
 		"withdrawException":      {ours: w.asked(t, w.newFinding(t))},

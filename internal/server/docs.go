@@ -137,6 +137,8 @@ var described = map[string]routeDoc{
 		"A finding has 500 comments, and a person writes 300 in 24 hours: one more is a conflict."},
 	"withdrawFindingComment": {"Withdraw a comment on a finding", "Forgets the text of a comment and whom it mentions; that there was one stays. The maker of the token withdraws their own, an administrator any. One that was withdrawn already is a conflict."},
 
+	"importDocuments": {"Import VEX documents", "Stores VEX documents for many projects, all or none: as a multipart form of files, or as a raw body; either may be gzip. " +
+		"A newer document of the same name and projects replaces the stored one. A document for one project is imported as a report of it. A token that is bound to projects may not."},
 	"approveException":  {"Approve a requested exception", "Makes a requested exception active: its findings are ignored on all refs, until a day. It beats what people decided before it, and what they decide later beats it. A VEX document counts as if you had sent it, or some of its `statements`, beside what the active document of its name says already. One that was decided already is a conflict, one that was replaced meanwhile a 404."},
 	"refuseException":   {"Refuse a requested exception", "Ends a request with the reason, or refuses `statements` of a VEX document: uploads of the project do not propose the same again. One that was decided already is a conflict."},
 	"withdrawException": {"Withdraw a requested exception", "Ends a request of the maker of the token. Other people's requests are refused."},

@@ -162,6 +162,7 @@ func decisionRoutes() []Route {
 		{edge.Row(get, one, WebAPI, viewer, reads, byProject), "getException", "policies", beyond(view((*call).getException))},
 		{edge.Row(del, one, WebAPI, triager, writes, byProject), "deleteException", "policies", beyond(update((*call).deleteException))},
 		{edge.Row(post, bySlug+"/exceptions/requests", WebAPI, viewer, writes, byProject).Asking(), "requestException", "policies", beyond(update((*call).requestException))},
+		{edge.Row(post, bySlug+"/exceptions/documents", WebAPI, triager, writes, refused), "importDocuments", "policies", beyond(keyed(plain((*call).importDocuments)))},
 		{edge.Row(post, one+"/approve", WebAPI, triager, writes, byProject), "approveException", "policies", beyond(update((*call).approveException))},
 		{edge.Row(post, one+"/refuse", WebAPI, triager, writes, byProject), "refuseException", "policies", beyond(update((*call).refuseException))},
 		{edge.Row(post, one+"/withdraw", WebAPI, viewer, writes, byProject).Asking(), "withdrawException", "policies", beyond(update((*call).withdrawException))},
