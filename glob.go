@@ -133,6 +133,18 @@ func spread(ends []bool, name string, deep bool) {
 	}
 }
 
+// Check returns an *InvalidError about texts that are not globs.
+func (g ProjectGlobs) Check(location string) error {
+	var bad InvalidError
+	checkGlobs(g, func(format string, args ...any) {
+		bad.Fields = append(bad.Fields, FieldError{Location: location, Message: fmt.Sprintf(format, args...)})
+	})
+	if len(bad.Fields) > 0 {
+		return &bad
+	}
+	return nil
+}
+
 func checkGlobs(globs []string, fault func(format string, args ...any)) {
 	if len(globs) > MaxPolicyGlobs {
 		fault("%d globs are given; %d are allowed", len(globs), MaxPolicyGlobs)

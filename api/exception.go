@@ -101,6 +101,19 @@ type ExceptionChangeResponse struct {
 	Waits   bool  `json:"waits,omitempty" doc:"Whether other statements of the document are still to be decided."`
 }
 
+// ImportDocumentsQuery are the parameters of an upload of VEX documents.
+type ImportDocumentsQuery struct {
+	Projects []string `query:"projects,explode" doc:"Globs of project names, of which one must fit; none is every project."`
+	Filename string   `query:"filename" maxLength:"1024" doc:"Name of a raw body."`
+}
+
+// ImportDocumentsResponse says what became of uploaded VEX documents.
+type ImportDocumentsResponse struct {
+	Documents []ImportVEX   `json:"documents" doc:"The documents, in the order of the files."`
+	Refused   []RefusedItem `json:"refused" doc:"Statements that were not understood, the first of each document."`
+	MoreCount int           `json:"refused_more" doc:"Further statements that were not understood."`
+}
+
 // RequestExceptionRequest asks for an exception.
 type RequestExceptionRequest struct {
 	_            struct{} `additionalProperties:"false"`
@@ -125,6 +138,17 @@ type RefuseExceptionRequest struct {
 	_          struct{} `additionalProperties:"false"`
 	Answer     string   `json:"answer,omitempty" maxLength:"3000" doc:"Why, for the person who asked; needed but for a document." example:"Upgrade: 4.17.21 fixes it."`
 	Statements []string `json:"statements,omitempty" maxItems:"500" doc:"Of a document: ids of the statements to refuse; the whole document when absent or empty."`
+}
+
+// ImportDocuments uploads VEX documents for many projects.
+func (c *Client) ImportDocuments(ctx context.Context, deployment string, q ImportDocumentsQuery, files []File, options ...Option) (*ImportDocumentsResponse, error) {
+	body, media, err := packed(files)
+	if err != nil {
+		return nil, err
+	}
+	return answer[ImportDocumentsResponse](ctx, c, call{
+		method: http.MethodPost, path: path(deployment, "exceptions", "documents"), query: values(q), packed: body, media: media,
+	}, options...)
 }
 
 // RequestException asks for an exception for findings.

@@ -81,6 +81,7 @@ type Import struct {
 type ImportVEX struct {
 	ID         string `json:"id,omitempty" pattern:"^[0-9]+$" doc:"Id under which it is held; absent where nothing is." example:"3"`
 	Name       string `json:"name" doc:"Its own name, by which a newer one replaces it." example:"https://acme.example/vex/payments"`
+	Format     string `json:"format" enum:"OpenVEX,CycloneDX" doc:"Format of the document." example:"OpenVEX"`
 	Outcome    string `json:"outcome" enum:"held,same,older,withdrawn,proposed,refused,dropped" doc:"proposed: it decides nothing until somebody accepts it who may triage, as the token may not; refused: somebody who may triage refused what it proposes, so it is not held; dropped: it was proposed, and the upload proposed more after it than a project may have, or another under its name, so it is not held; held: it counts now; same: as the one that is held; older: than that, changed nothing; withdrawn: it says nothing any more."`
 	Statements int    `json:"statements" doc:"Statements that were understood." example:"12"`
 	Triaged    int    `json:"triaged" doc:"Findings, through all refs, whose triage changed." example:"4"`

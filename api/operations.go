@@ -250,6 +250,17 @@ type File struct {
 // that can, is an error, and nothing is taken. With
 // a key it is tried again where the connection broke or the server is busy.
 func (c *Client) ImportReports(ctx context.Context, deployment string, q ImportQuery, files []File, options ...Option) (*ImportResponse, error) {
+	body, media, err := packed(files)
+	if err != nil {
+		return nil, err
+	}
+	return answer[ImportResponse](ctx, c, call{
+		method: http.MethodPost, path: path(deployment, "imports"), query: values(q), packed: body, media: media,
+	}, options...)
+}
+
+// packed returns a form with files, and its media type.
+func packed(files []File) ([]byte, string, error) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for _, f := range files {
@@ -259,18 +270,14 @@ func (c *Client) ImportReports(ctx context.Context, deployment string, q ImportQ
 		}
 		part, err := form.CreateFormFile(field, f.Name)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if _, err := part.Write(text); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
-	if err := form.Close(); err != nil {
-		return nil, err
-	}
-	return answer[ImportResponse](ctx, c, call{
-		method: http.MethodPost, path: path(deployment, "imports"), query: values(q), packed: body.Bytes(), media: form.FormDataContentType(),
-	}, options...)
+	err := form.Close()
+	return body.Bytes(), form.FormDataContentType(), err
 }
 
 // ListSnippets answers where code is wanted around findings of a scan.
@@ -336,6 +343,12 @@ func (c *Client) PreviewPolicy(ctx context.Context, deployment, policyID string,
 // AddPolicyRules has a policy distribute the rules of a file.
 func (c *Client) AddPolicyRules(ctx context.Context, deployment, policyID string, r AddPolicyRulesRequest, options ...Option) (*AddPolicyRulesResponse, error) {
 	return answer[AddPolicyRulesResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "policies", policyID, "rules"), body: r}, options...)
+}
+
+// ListServedRules returns the rules that a policy serves to scanners.
+func (c *Client) ListServedRules(ctx context.Context, deployment, policyID string, q ServedRulesQuery) (*ListServedRulesResponse, error) {
+	at := path(deployment, "policies", policyID, "served-rules")
+	return answer[ListServedRulesResponse](ctx, c, call{method: http.MethodGet, path: at, query: values(q)})
 }
 
 // GetPolicyRule answers a rule of a policy, with its texts.

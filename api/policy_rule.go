@@ -1,10 +1,14 @@
 package api
 
-// AddPolicyRulesRequest are rules that a policy is to have. Unknown members are refused.
+// AddPolicyRulesRequest are rules that a policy is to have: those of a text, a rule of another policy, or
+// the starter rules. Unknown members are refused.
 type AddPolicyRulesRequest struct {
 	_        struct{} `additionalProperties:"false"`
 	PolicyID string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
-	Text     string   `json:"text" minLength:"1" maxLength:"1000000" doc:"A file of rules in the scanner's language, as YAML or JSON."`
+	Text     string   `json:"text,omitempty" maxLength:"1000000" doc:"A file of rules in the scanner's language, as YAML or JSON."`
+	Checked  bool     `json:"checked,omitempty" doc:"The scanner has parsed the text."`
+	Rule     string   `json:"rule,omitempty" maxLength:"1024" doc:"In place of a text: path of a rule that another policy has. Where only reports name it, the policy lists it."`
+	Starter  bool     `json:"starter,omitempty" doc:"In place of a text: the rules of the product that come with the server."`
 	Mode     string   `json:"mode,omitempty" enum:"monitor,comment,block" doc:"What their findings are to do to a build; left out, rules that are there keep theirs and new ones are in monitor." example:"monitor"`
 }
 
@@ -19,7 +23,29 @@ type AddedRule struct {
 	ID      string `json:"id" pattern:"^[0-9]+$" doc:"Id of the rule in the policy." example:"99"`
 	Path    string `json:"path" doc:"Dotted path of the rule." example:"shop-no-raw-price"`
 	Mode    string `json:"mode" enum:"monitor,comment,block" doc:"What its findings do to a build." example:"monitor"`
+	Version int64  `json:"version" doc:"Version of its text, from 1; 0 of a rule that only reports name." example:"1"`
+}
+
+// ServedRulesQuery are the parameters of listing the rules that a policy serves.
+type ServedRulesQuery struct {
+	Texts bool `query:"texts" doc:"Include the texts of the rules."`
+}
+
+// ListServedRulesResponse are the rules that a policy serves to scanners.
+type ListServedRulesResponse struct {
+	Policy Policy       `json:"policy" doc:"The policy."`
+	Rules  []ServedRule `json:"rules" doc:"Its served rules, by id."`
+}
+
+// ServedRule is a rule that scanners are served.
+type ServedRule struct {
+	ID      string `json:"id" pattern:"^[0-9]+$" doc:"Id of the rule in the policy." example:"99"`
+	Path    string `json:"path" doc:"Dotted path of the rule." example:"shop-no-raw-price"`
+	Mode    string `json:"mode" enum:"monitor,comment,block" doc:"What its findings do to a build." example:"monitor"`
 	Version int64  `json:"version" doc:"Version of its text, from 1." example:"1"`
+	Checked bool   `json:"checked" doc:"Whether the scanner itself has parsed it."`
+	Starter bool   `json:"starter" doc:"Whether it came with the server."`
+	Text    string `json:"text,omitempty" doc:"The rule as JSON, with texts=true."`
 }
 
 // PolicyRuleResponse is a rule of a policy, with its texts.
@@ -35,6 +61,7 @@ type RuleVersion struct {
 	Version int64  `json:"version" doc:"From 1." example:"1"`
 	Text    string `json:"text" doc:"A file with the rule, as YAML."`
 	Checked bool   `json:"checked" doc:"Whether the scanner itself has parsed it."`
+	Starter bool   `json:"starter" doc:"Whether it came with the server."`
 	AddedAt Time   `json:"added_at" doc:"When it was added."`
 	AddedBy string `json:"added_by" doc:"Who added it."`
 }

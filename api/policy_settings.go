@@ -61,6 +61,8 @@ type PreviewPolicyRequest struct {
 	Branches []string `json:"branches,omitempty" doc:"Globs of the names of branches, as release/*, or of refs in full, as refs/pull/**: on others the policy fails no build and comments nothing. None is every ref. What is scanned is the same everywhere."`
 	Excludes []string `json:"excludes,omitempty" doc:"Paths that scanners would leave out."`
 	BlockAll bool     `json:"block_all,omitempty" doc:"Blocking rules and conditions would fail a build on what the primary branch has too."`
+	Project  string   `json:"project,omitempty" maxLength:"255" doc:"Also return stored findings of this project that the policy's conditions match." example:"acme/shop"`
+	Mode     string   `json:"mode,omitempty" enum:"monitor,comment,block" doc:"Mode of all conditions for these matches; by default each has its own."`
 }
 
 // PolicyImpact is what a change of a policy would do, by what is open on the branches of its
@@ -83,6 +85,19 @@ type PolicyImpact struct {
 
 	UnmatchedBranches []string `json:"unmatched_branches" doc:"Branches that it would be for and that fit no branch of its projects that was ever scanned. Empty where nothing was scanned."`
 	ScannedRefs       []string `json:"scanned_refs" doc:"Where some branches fit none: the first 10 refs that there are, those that were scanned last first."`
+
+	Matches        []PolicyMatch `json:"matches" doc:"The first 1,000 findings of the named project that conditions match, on all its branches."`
+	MatchCount     int64         `json:"match_count" doc:"All matches."`
+	MatchesFailing int64         `json:"matches_failing" doc:"Matches that would fail a build."`
+}
+
+// PolicyMatch is a stored finding that a condition matches.
+type PolicyMatch struct {
+	Ref   string `json:"ref" doc:"The branch, as a full ref." example:"refs/heads/main"`
+	Mode  string `json:"mode" enum:"monitor,comment,block" doc:"What it does to a build." example:"block"`
+	Known bool   `json:"known" doc:"Whether the primary branch has it too."`
+	Fails bool   `json:"fails" doc:"Whether it would fail a build."`
+	Text  string `json:"text" doc:"The finding and the condition, as a sentence."`
 }
 
 // ChangedBranch is a branch on which a change of a policy would block more or less.

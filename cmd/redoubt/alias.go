@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -8,14 +9,17 @@ import (
 // oldNouns and oldVerbs are the words of commands before they had one grammar. They still
 // work, and are in no help.
 var (
-	oldNouns = map[string]string{"project": "projects", "scan": "scans", "run": "runs", "connection": "connections", "exception": "exceptions"}
+	oldNouns = map[string]string{"project": "projects", "scan": "scans", "run": "runs", "connection": "connections", "exception": "exceptions", "policy": "policies"}
 	oldVerbs = map[string]map[string]string{
 		"connections": {"add": "create", "remove": "delete"},
 		"exceptions":  {"add": "create", "remove": "delete", "ask": "request"},
+		"policies":    {"set": "update", "remove": "remove-rule", "condition": "conditions"},
+		"conditions":  {"add": "create", "remove": "delete"},
 	}
 	oldVEX = map[string][]string{
 		"list": {"exceptions", "list", "--kind", "document"}, "show": {"exceptions", "show"}, "remove": {"exceptions", "delete"},
-		"accept": {"exceptions", "approve"}, "refuse": {"exceptions", "refuse"},
+		"accept": {"exceptions", "approve"}, "refuse": {"exceptions", "refuse"}, "add": {"exceptions", "import"},
+		"export": {"sbom"},
 	}
 )
 
@@ -37,7 +41,11 @@ func currentWords(args []string) []string {
 			args = slices.Insert(args, words[1]+1, "--state", "active")
 			noun = &args[words[0]]
 		case old && *noun == "vex" && words[1] == words[0]+1:
-			return slices.Replace(args, words[0], words[1]+1, now...)
+			args = slices.Replace(args, words[0], words[1]+1, now...)
+			if now[0] == "sbom" {
+				args = vexExport(args)
+			}
+			return args
 		}
 	}
 	if now, old := oldNouns[*noun]; old {
@@ -50,6 +58,10 @@ func currentWords(args []string) []string {
 		verb := &args[words[1]]
 		if now, old := oldVerbs[*noun][*verb]; old {
 			*verb = now
+		}
+		if len(words) > 2 && *noun == "policies" {
+			last := &args[words[2]]
+			*last = cmp.Or(oldVerbs[*verb][*last], *last)
 		}
 	}
 	return args
@@ -69,4 +81,25 @@ func commandWords(args []string) (places []int) {
 		}
 	}
 	return places
+}
+
+// vexExport replaces the flags of vex export: the format was OpenVEX unless given, and the project a flag.
+func vexExport(args []string) []string {
+	given := false
+	for i := 0; i < len(args); i++ {
+		switch name, value, joined := strings.Cut(args[i], "="); {
+		case name == "--format":
+			given = true
+		case name == "--project" && joined:
+			args[i] = value
+		case name == "--project":
+			args = slices.Delete(args, i, i+1)
+		case name == "--output":
+			args[i] = "--to" + strings.TrimPrefix(args[i], name)
+		}
+	}
+	if !given {
+		args = append(args, "--format", "openvex")
+	}
+	return args
 }

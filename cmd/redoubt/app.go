@@ -30,6 +30,7 @@ type app struct {
 
 	beside  *store.Store   // the database, of a command that calls the Web API beside it
 	ends    []func() error // what atEnd was given
+	key     []byte         // the secret key beside the database
 	unknown []string       // environment variables named REDOUBT_… that no command reads
 }
 

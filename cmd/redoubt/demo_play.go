@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -102,7 +103,7 @@ func (p *player) prepare(ctx context.Context, tx *store.Tx) error {
 		if err != nil {
 			return inFile(name, err)
 		}
-		if _, err := serveRules(ctx, tx, rules, store.Serving{Checked: true}); err != nil {
+		if err := serveRules(ctx, tx, rules, store.Serving{Checked: true}); err != nil {
 			return err
 		}
 	}
@@ -177,18 +178,30 @@ func setDue(ctx context.Context, tx *store.Tx, days map[string]redoubt.DueDays) 
 	return nil
 }
 
-// block has rules fail builds, wherever they are given out.
+// policyNamed returns a policy by its slug.
+func policyNamed(ctx context.Context, tx *store.Tx, slug string) (redoubt.Policy, error) {
+	policies, err := tx.Policies(ctx)
+	i := slices.IndexFunc(policies, func(p redoubt.Policy) bool { return p.Slug == slug })
+	if err == nil && i < 0 {
+		err = fmt.Errorf("policy %s: %w", slug, redoubt.ErrNotFound)
+	}
+	if err != nil {
+		return redoubt.Policy{}, err
+	}
+	return policies[i], nil
+}
+
+// block sets rules to the mode block in the policies that have them.
 func block(ctx context.Context, tx *store.Tx, rules []string) error {
+	policies, err := tx.Policies(ctx)
 	for _, rule := range rules {
-		err := inPolicies(ctx, tx, rule, "", func(policyID int64) error {
-			_, err := tx.SetRuleMode(ctx, policyID, rule, redoubt.ModeBlock)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", rule, err)
+		for _, p := range policies {
+			if _, err := tx.SetRuleMode(ctx, p.ID, rule, redoubt.ModeBlock); err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+				return fmt.Errorf("%s: %w", rule, err)
+			}
 		}
 	}
-	return nil
+	return err
 }
 
 // scan hands in what a CI run found.

@@ -19,6 +19,7 @@ type exceptionsCmd struct {
 	Show     exceptionsShowCmd     `cmd:"" help:"Show an exception, and what a VEX document says."`
 	Create   exceptionsCreateCmd   `cmd:"" help:"Ignore what a rule or a vulnerability finds, now and later, until a day."`
 	Delete   exceptionsDeleteCmd   `cmd:"" help:"End an active exception, and reopen what it ignored."`
+	Import   exceptionsImportCmd   `cmd:"" help:"Import VEX documents for many projects. Use redoubt import for one."`
 	Request  exceptionsRequestCmd  `cmd:"" help:"Ask to have findings ignored, for a while. Viewers may ask."`
 	Approve  exceptionsApproveCmd  `cmd:"" help:"Make requested exceptions active, until a day, or VEX documents that uploads proposed."`
 	Refuse   exceptionsRefuseCmd   `cmd:"" help:"Refuse requested exceptions, and say why."`

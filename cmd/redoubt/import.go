@@ -174,7 +174,7 @@ func (c importCmd) print(a *app, summaries []ingest.Summary, files *importReader
 		s.Refused = slices.DeleteFunc(slices.Clone(s.Refused), files.tells)
 		fmt.Fprintf(a.out, "%s %s: %s\n", s.Project, s.Ref, describe(s))
 		for _, r := range s.VEX {
-			fmt.Fprintf(a.out, "  %s\n", describeVEX(r))
+			fmt.Fprintf(a.out, "  %s\n", describeVEX(server.VEXAnswer(r)))
 		}
 		if s.SkippedVulnerabilities > 0 {
 			fmt.Fprintf(a.out, "  %s\n", server.SkippedNote(s.SkippedVulnerabilities))

@@ -19,6 +19,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/report"
 )
@@ -38,8 +39,6 @@ type cli struct {
 	Deployment deploymentCmd `cmd:"" help:"Create and list deployments (tenants)."`
 	User       userCmd       `cmd:"" help:"Create and manage the people who sign in."`
 	Token      tokenCmd      `cmd:"" help:"Create, list and revoke API tokens."`
-	Policy     policyCmd     `cmd:"" help:"Manage policies: the rules that scanners run, and what fails a build."`
-	VEX        vexCmd        `cmd:"" name:"vex" help:"Hold documents that say which vulnerabilities do not matter for many projects, and write your own; exceptions lists them."`
 	Key        keyCmd        `cmd:"" help:"Look after the keys, which lie in a file of their own."`
 	Backup     backupCmd     `cmd:"" help:"Back up all data to a file while the server runs."`
 	Check      checkCmd      `cmd:"" help:"Check that what is stored is whole. Ends with 0 where it is, 1 where it is not, 2 where that could not be found out."`
@@ -62,6 +61,7 @@ type cli struct {
 	Projects      projectsCmd      `cmd:"" group:"api" help:"List and manage projects."`
 	Connections   connectionsCmd   `cmd:"" group:"api" help:"Connect code hosts, and make projects of their repositories."`
 	Runs          runsCmd          `cmd:"" group:"api" help:"Start, watch and stop managed scans, and say when they are made."`
+	Policies      policiesCmd      `cmd:"" group:"api" help:"Manage policies: the rules that scanners run, and what fails a build."`
 	Scans         scansCmd         `cmd:"" group:"api" help:"Inspect the runs of scanners."`
 	SBOM          sbomCmd          `cmd:"" name:"sbom" group:"api" help:"Download a bill of materials."`
 }
@@ -77,7 +77,7 @@ func run(args []string) int {
 		kong.Description("An open, self-hosted code-security platform: findings, triage, dependencies and policies over one Web API."),
 		kong.Configuration(config.Load),
 		kong.ExplicitGroups([]kong.Group{{Key: "api", Title: "With a server, or beside its database:"}}),
-		kong.Vars{"formats": formats()},
+		kong.Vars{"formats": formats(), "dueClasses": dueHelp},
 		kong.Exit(func(code int) { exit, exited = code, true }),
 	)
 	if err != nil {
@@ -126,7 +126,13 @@ func formats() string {
 func printError(err error, code int) int {
 	out := &printable{to: os.Stderr}
 	var invalid *redoubt.InvalidError
-	if errors.As(err, &invalid) && len(invalid.Fields) > 1 {
+	if p, is := errors.AsType[*api.Problem](err); is {
+		invalid = &redoubt.InvalidError{}
+		for _, f := range p.Errors {
+			invalid.Fields = append(invalid.Fields, redoubt.FieldError{Location: f.Location, Message: f.Message})
+		}
+	}
+	if (invalid != nil || errors.As(err, &invalid)) && len(invalid.Fields) > 1 {
 		fmt.Fprintln(out, "redoubt: the input has several errors:")
 		for _, f := range invalid.Fields {
 			fmt.Fprintf(out, "  %s: %s\n", f.Location, f.Message)

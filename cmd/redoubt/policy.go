@@ -2,130 +2,155 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/policy"
-	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/api"
 )
 
-type policyCmd struct {
-	List      policyListCmd      `cmd:"" help:"List the policies."`
-	Show      policyShowCmd      `cmd:"" help:"Show a policy: its scope and its rules."`
-	Create    policyCreateCmd    `cmd:"" help:"Create a policy for some projects or all."`
-	Set       policySetCmd       `cmd:"" help:"Change the scope, the excluded paths and the gate of a policy."`
-	Delete    policyDeleteCmd    `cmd:"" help:"Delete a policy that is not a default one; its rules stay in other policies that have them."`
-	AddRules  policyAddRulesCmd  `cmd:"" help:"Serve the rules of Semgrep YAML files to scanners, each in the default policy of its product."`
-	SetMode   policySetModeCmd   `cmd:"" help:"Set the mode of a rule: monitor, comment or block."`
-	Remove    policyRemoveCmd    `cmd:"" help:"Stop serving a rule; the next full scan of a branch removes its findings."`
-	Test      policyTestCmd      `cmd:"" help:"Try rules on a checkout before they are served: what they find, what of it is new, and what would fail a build."`
-	Condition policyConditionCmd `cmd:"" help:"Manage conditions: which dependencies fail builds, whatever rule or advisory reports them."`
-	History   policyHistoryCmd   `cmd:"" help:"List the versions of a rule, or print one."`
+type policiesCmd struct {
+	List       policiesListCmd       `cmd:"" default:"withargs" help:"List the policies."`
+	Show       policiesShowCmd       `cmd:"" help:"Show a policy, its rules and its conditions."`
+	Create     policiesCreateCmd     `cmd:"" help:"Create a policy for some projects or all."`
+	Update     policiesUpdateCmd     `cmd:"" help:"Change a policy."`
+	Delete     policiesDeleteCmd     `cmd:"" help:"Delete a policy that is not a default one."`
+	AddRules   policiesAddRulesCmd   `cmd:"" help:"Serve the rules of Semgrep YAML files to scanners."`
+	SetMode    policiesSetModeCmd    `cmd:"" help:"Set the mode of a rule: monitor, comment or block."`
+	RemoveRule policiesRemoveRuleCmd `cmd:"" help:"Stop serving a rule. The next full scan removes its findings."`
+	History    policiesHistoryCmd    `cmd:"" help:"List the versions of a rule, or print one."`
+	Conditions policiesConditionsCmd `cmd:"" help:"Manage conditions: which findings fail builds, whatever rule reports them."`
+	Test       policiesTestCmd       `cmd:"" help:"Try rules on a checkout before they are served."`
 }
 
-type policyListCmd struct{ tenant }
-
-// Run lists the policies.
-func (c policyListCmd) Run(a *app) error {
-	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
-		policies, err := tx.Policies(ctx)
-		if err != nil {
-			return err
-		}
-		served, err := tx.ServedRules(ctx)
-		if err != nil {
-			return err
-		}
-		count, starters := map[int64]int{}, map[int64]int{}
-		for _, s := range served {
-			count[s.PolicyID]++
-			if s.Starter {
-				starters[s.PolicyID]++
-			}
-		}
-		rows := make([][]string, len(policies))
-		for i, p := range policies {
-			rows[i] = []string{
-				strconv.FormatInt(p.ID, 10), p.Slug, p.Product.String(), strconv.Itoa(count[p.ID]), strconv.Itoa(starters[p.ID]),
-				scopeOf(p), blocksOf(p), cmp.Or(strings.Join(p.Excludes, " "), "-"), p.Name,
-			}
-		}
-		return table(a.out, "ID SLUG PRODUCT SERVED STARTER FOR BLOCKS EXCLUDES NAME", rows)
-	})
+// ofPolicy are commands about one policy.
+type ofPolicy struct {
+	webAPI
+	Policy string `arg:"" help:"The policy, by slug or id."`
 }
 
-// scopeOf says in a word which projects and branches a policy is for.
-func scopeOf(p redoubt.Policy) string {
+// find connects and returns the policy.
+func (c ofPolicy) find(a *app) (client *api.Client, deployment string, p api.Policy, err error) {
+	if client, deployment, err = c.connect(a); err == nil {
+		p, err = findPolicy(a, client, deployment, c.Policy)
+	}
+	return client, deployment, p, err
+}
+
+// findPolicy returns a policy by its slug or id.
+func findPolicy(a *app, client *api.Client, deployment, name string) (api.Policy, error) {
+	answer, err := client.ListPolicies(a.ctx, deployment)
+	if err != nil {
+		return api.Policy{}, err
+	}
+	for _, p := range answer.Policies {
+		if p.Slug == name || p.ID == name {
+			return p, nil
+		}
+	}
+	return api.Policy{}, fmt.Errorf("there is no policy %q; redoubt policies list shows what there is", name)
+}
+
+const policyHead = "ID SLUG PRODUCT SERVED STARTER FOR BLOCKS EXCLUDES NAME"
+
+// policyItem is a policy in a list.
+type policyItem struct {
+	api.Policy
+	Settings api.PolicySettings `json:"settings"`
+	Served   int                `json:"served_rules"`
+	Starter  int                `json:"starter_rules"`
+}
+
+func (p policyItem) row() []string {
+	return []string{
+		p.ID, p.Slug, productOf(p.Policy), strconv.Itoa(p.Served), strconv.Itoa(p.Starter),
+		scopeOf(p.Settings), blocksOf(p.Settings), cmp.Or(strings.Join(p.Settings.Excludes, " "), "-"), p.Name,
+	}
+}
+
+func productOf(p api.Policy) string {
+	return strings.ToLower(strings.TrimPrefix(p.ProductType, "PRODUCT_TYPE_"))
+}
+
+// scopeOf names the projects and branches that a policy is for.
+func scopeOf(s api.PolicySettings) string {
 	var parts []string
-	if p.Scope.Everything() {
+	if len(s.Projects)+len(s.Tags) == 0 {
 		parts = append(parts, "all projects")
 	}
-	if len(p.Scope.Projects) > 0 {
-		parts = append(parts, strings.Join(p.Scope.Projects, " "))
+	if len(s.Projects) > 0 {
+		parts = append(parts, strings.Join(s.Projects, " "))
 	}
-	if len(p.Scope.Tags) > 0 {
-		parts = append(parts, "tagged "+strings.Join(p.Scope.Tags, " or "))
+	if len(s.Tags) > 0 {
+		parts = append(parts, "tagged "+strings.Join(s.Tags, " or "))
 	}
-	if len(p.Branches) > 0 {
-		parts = append(parts, "on "+strings.Join(p.Branches, " or "))
+	if len(s.Branches) > 0 {
+		parts = append(parts, "on "+strings.Join(s.Branches, " or "))
 	}
 	return strings.Join(parts, ", ")
 }
 
-func blocksOf(p redoubt.Policy) string {
-	if p.BlockAll {
+func blocksOf(s api.PolicySettings) string {
+	if s.BlockAll {
 		return "all"
 	}
 	return "new"
 }
 
-type policyShowCmd struct {
-	tenant
-	Policy string `arg:"" help:"The policy, by slug or id."`
-}
+type policiesListCmd struct{ webAPI }
 
-// Run shows a policy and its rules: those that are served, and those that are
-// known from imports.
-func (c policyShowCmd) Run(a *app) error {
-	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
-		p, err := policyNamed(ctx, tx, c.Policy)
+// Run lists the policies.
+func (c policiesListCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	answer, err := client.ListPolicies(a.ctx, deployment)
+	if err != nil {
+		return err
+	}
+	items, rows := []policyItem{}, [][]string{}
+	for _, p := range answer.Policies {
+		now, err := client.GetPolicySettings(a.ctx, deployment, p.ID)
 		if err != nil {
 			return err
 		}
-		rules, err := allRules(ctx, tx, p.ID)
+		served, err := client.ListServedRules(a.ctx, deployment, p.ID, api.ServedRulesQuery{})
 		if err != nil {
 			return err
 		}
-		served, err := tx.ServedRules(ctx)
-		if err != nil {
-			return err
-		}
-		rows := make([][]string, len(rules))
-		for i, r := range rules {
-			rows[i] = []string{r.Rule.Name, r.Mode.String(), "no", "-", "-", "-", day(r.LastChangeAt)}
-			if at := slices.IndexFunc(served, func(s redoubt.ServedRule) bool { return s.ID == r.ID }); at >= 0 {
-				rows[i][2], rows[i][3], rows[i][4], rows[i][5] = "yes", strconv.Itoa(served[at].Version), yesNo(served[at].Checked), yesNo(served[at].Starter)
+		item := policyItem{Policy: p, Settings: now.Settings, Served: len(served.Rules)}
+		for _, r := range served.Rules {
+			if r.Starter {
+				item.Starter++
 			}
 		}
-		fmt.Fprintf(a.out, "%s: for %s; blocking rules fail builds on %s findings; paths left out: %s%s\n\n",
-			p.Name, scopeOf(p), blocksOf(p), cmp.Or(strings.Join(p.Excludes, " "), "none"), dueOf(p))
-		if err := table(a.out, "RULE MODE SERVED VERSION CHECKED STARTER CHANGED", rows); err != nil || len(p.Conditions) == 0 {
-			return err
-		}
-		fmt.Fprintln(a.out)
-		rows = make([][]string, len(p.Conditions))
-		for i := range p.Conditions {
-			c := &p.Conditions[i]
-			rows[i] = []string{strconv.FormatInt(c.ID, 10), c.Mode.String(), c.Sentence()}
-		}
-		return table(a.out, "CONDITION MODE WHAT", rows)
-	})
+		items, rows = append(items, item), append(rows, item.row())
+	}
+	return c.print(a, policyHead, rows, items)
 }
+
+type policiesShowCmd struct{ ofPolicy }
+
+// policyRuleItem is a rule of a policy. Those that only reports name are not served.
+type policyRuleItem struct {
+	api.PolicyRule
+	Served *api.ServedRule `json:"served"`
+}
+
+func (r policyRuleItem) row() []string {
+	row := []string{r.Path, modeOf(r.PolicyMode), "no", "-", "-", "-", day(r.LastChangeAt.Time)}
+	if s := r.Served; s != nil {
+		row[2], row[3], row[4], row[5] = "yes", strconv.FormatInt(s.Version, 10), yesNo(s.Checked), yesNo(s.Starter)
+	}
+	return row
+}
+
+func modeOf(mode string) string { return strings.ToLower(strings.TrimPrefix(mode, "MODE_")) }
 
 func yesNo(b bool) string {
 	if b {
@@ -134,21 +159,72 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-func policyNamed(ctx context.Context, tx *store.Tx, name string) (redoubt.Policy, error) {
-	policies, err := tx.Policies(ctx)
+// Run shows a policy, its rules and its conditions.
+func (c policiesShowCmd) Run(a *app) error {
+	client, deployment, p, err := c.find(a)
 	if err != nil {
-		return redoubt.Policy{}, err
+		return err
 	}
-	for _, p := range policies {
-		if p.Slug == name || strconv.FormatInt(p.ID, 10) == name {
-			return p, nil
-		}
+	now, err := client.GetPolicySettings(a.ctx, deployment, p.ID)
+	if err != nil {
+		return err
 	}
-	return redoubt.Policy{}, fmt.Errorf("there is no policy %q; redoubt policy list shows what there is", name)
+	due, err := client.GetDueDays(a.ctx, deployment, p.ID)
+	if err != nil {
+		return err
+	}
+	conditions, err := client.ListPolicyConditions(a.ctx, deployment, p.ID)
+	if err != nil {
+		return err
+	}
+	rules, err := allRules(a, client, deployment, p.ID)
+	if err != nil {
+		return err
+	}
+	rows := redoubt.Map(rules, policyRuleItem.row)
+	if c.Output == "table" {
+		fmt.Fprintf(a.out, "%s: for %s; blocking rules fail builds on %s findings; paths left out: %s%s\n\n", p.Name,
+			scopeOf(now.Settings), blocksOf(now.Settings), cmp.Or(strings.Join(now.Settings.Excludes, " "), "none"), dueText(due.DueDays))
+	}
+	err = c.print(a, "RULE MODE SERVED VERSION CHECKED STARTER CHANGED", rows, struct {
+		api.PolicySettingsResponse
+		DueDays    api.DueDays           `json:"due_days"`
+		Rules      []policyRuleItem      `json:"rules"`
+		Conditions []api.PolicyCondition `json:"conditions"`
+	}{*now, due.DueDays, rules, conditions.Conditions})
+	if err != nil || c.Output != "table" || len(conditions.Conditions) == 0 {
+		return err
+	}
+	fmt.Fprintln(a.out)
+	return table(a.out, "CONDITION MODE WHAT", redoubt.Map(conditions.Conditions, func(one api.PolicyCondition) []string {
+		return []string{strconv.FormatInt(one.ID, 10), one.Mode, one.Text}
+	}))
 }
 
-type policyCreateCmd struct {
-	tenant
+// allRules returns the rules of a policy.
+func allRules(a *app, client *api.Client, deployment, policyID string) ([]policyRuleItem, error) {
+	served, err := client.ListServedRules(a.ctx, deployment, policyID, api.ServedRulesQuery{})
+	if err != nil {
+		return nil, err
+	}
+	list := []policyRuleItem{}
+	for r, err := range client.PolicyRules(a.ctx, deployment, policyID, api.PolicyRulesQuery{Limit: 2000}) {
+		if err != nil {
+			return nil, err
+		}
+		item := policyRuleItem{PolicyRule: r}
+		if i := slices.IndexFunc(served.Rules, func(s api.ServedRule) bool { return s.ID == r.ID }); i >= 0 {
+			item.Served = &served.Rules[i]
+		}
+		list = append(list, item)
+	}
+	return list, nil
+}
+
+const dueHelp = "critical, high, medium, low; for the supply chain also not_rated and known_exploited."
+
+type policiesCreateCmd struct {
+	webAPI
 	Name     string   `arg:"" help:"Its name; its slug is made of it."`
 	Product  string   `help:"What its rules look for: sast, sca or secrets." required:"" enum:"sast,sca,secrets" placeholder:"PRODUCT"`
 	Project  []string `help:"Only for projects whose name matches: * for anything but /, ** for anything. May be repeated." sep:"none" placeholder:"GLOB"`
@@ -156,121 +232,138 @@ type policyCreateCmd struct {
 	Branch   []string `help:"Only on branches whose name matches, or refs in full (refs/pull/**): elsewhere it fails no build and comments nothing. May be repeated." sep:"none" placeholder:"GLOB"`
 	Exclude  []string `help:"Paths that scanners leave out for the product, as in .gitignore. May be repeated." sep:"none" placeholder:"GLOB"`
 	BlockAll bool     `help:"Blocking rules fail builds on findings that the primary branch has too."`
-	Due      dueFlags `name:"due" help:"Days to fix findings of a class: critical, high, medium, low; for the supply chain also not_rated and known_exploited. May be repeated." placeholder:"CLASS=DAYS"`
+	Due      dueFlags `name:"due" help:"Days to fix findings of a class: ${dueClasses} May be repeated." placeholder:"CLASS=DAYS"`
 }
 
-// Run makes the policy.
-func (c policyCreateCmd) Run(a *app) error {
+// Run creates the policy.
+func (c policiesCreateCmd) Run(a *app) error {
 	product, _ := redoubt.ParseIssueType(c.Product)
 	var due redoubt.DueDays
-	if err := c.Due.set(&due); err != nil {
+	if err := errors.Join(c.Due.set(&due), due.Check(product)); err != nil {
 		return err
 	}
-	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		p, removed, err := policy.Save(ctx, tx, redoubt.Policy{
-			Name: c.Name, Product: product, Scope: redoubt.PolicyScope{Projects: c.Project, Tags: c.Tag}, Branches: c.Branch, Excludes: c.Exclude, BlockAll: c.BlockAll, Due: due,
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	made, err := client.CreatePolicy(a.ctx, deployment, api.CreatePolicyRequest{
+		Name: c.Name, Product: c.Product, Projects: c.Project, Tags: c.Tag, Branches: c.Branch, Excludes: c.Exclude, BlockAll: c.BlockAll,
+	})
+	if err != nil {
+		return err
+	}
+	p := made.Policy
+	sentence := fmt.Sprintf("created policy %s (id %s) for %s", p.Slug, p.ID, scopeOf(made.Settings))
+	next := fmt.Sprintf("; next: redoubt policies add-rules --policy %s FILE, or redoubt policies set-mode --policy %s RULE MODE", p.Slug, p.Slug)
+	return c.changed(a, client, deployment, made, c.Due, sentence, next)
+}
+
+// changed sets the due days of a policy that was created or changed, and prints the change.
+func (w webAPI) changed(a *app, client *api.Client, deployment string, made *api.PolicyChangeResponse, days dueFlags, sentence, next string) error {
+	due, err := days.update(a, client, deployment, made.Policy.ID)
+	if err != nil {
+		return err
+	}
+	sentence += dueText(due)
+	if made.Removed > 0 {
+		sentence += fmt.Sprintf("; %d findings on paths that it leaves out are removed", made.Removed)
+	}
+	s := made.Settings
+	if len(s.Branches) > 0 {
+		would, err := client.PreviewPolicy(a.ctx, deployment, made.Policy.ID, api.PreviewPolicyRequest{
+			Projects: s.Projects, Tags: s.Tags, Branches: s.Branches, Excludes: s.Excludes, BlockAll: s.BlockAll,
 		})
 		if err != nil {
-			return "", err
+			return err
 		}
-		warning, err := unmatched(ctx, tx, p)
-		return fmt.Sprintf("created policy %s (id %d) for %s%s%s; next: redoubt policy add-rules --policy %s FILE, or redoubt policy set-mode --policy %s RULE MODE",
-			p.Slug, p.ID, scopeOf(p), removal(removed), warning, p.Slug, p.Slug), err
-	})
+		if len(would.UnmatchedBranches) > 0 {
+			sentence += fmt.Sprintf("; no branch that was scanned fits %s, there are %s",
+				strings.Join(would.UnmatchedBranches, " "), strings.Join(would.ScannedRefs, " "))
+		}
+	}
+	return w.printPolicy(a, made, sentence+next)
 }
 
-// unmatched says which branches of a policy fit nothing that was scanned.
-func unmatched(ctx context.Context, tx *store.Tx, p redoubt.Policy) (string, error) {
-	u, err := policy.UnmatchedBranches(ctx, tx, p)
-	if err != nil || len(u.Globs) == 0 {
-		return "", err
-	}
-	said := fmt.Sprintf("; no branch that was scanned fits %s, there are %s", strings.Join(u.Globs, " "), strings.Join(u.Refs, " "))
-	if u.More > 0 {
-		said += fmt.Sprintf(" and %d more", u.More)
-	}
-	return said, nil
+// printPolicy prints a sentence about a policy, or the policy as json and csv.
+func (w webAPI) printPolicy(a *app, made *api.PolicyChangeResponse, sentence string) error {
+	p, s := made.Policy, made.Settings
+	row := []string{p.ID, p.Slug, productOf(p), scopeOf(s), blocksOf(s), strings.Join(s.Excludes, " "), p.Name}
+	return w.printChange(a, sentence, "ID SLUG PRODUCT FOR BLOCKS EXCLUDES NAME", row, made)
 }
 
-// removal says what became of findings on paths that are left out.
-func removal(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %d findings on paths that it leaves out are removed", n)
-}
-
-type policySetCmd struct {
-	tenant
-	Policy   string   `arg:"" help:"The policy, by slug or id."`
+type policiesUpdateCmd struct {
+	ofPolicy
 	Name     string   `help:"Another name; the slug stays." placeholder:"NAME"`
 	Project  []string `help:"Only for projects whose name matches, in place of those before." sep:"none" placeholder:"GLOB"`
 	Tag      []string `help:"Only for projects with one of the tags, in place of those before." sep:"none" placeholder:"TAG"`
 	Branch   []string `help:"Only on branches whose name matches, in place of those before." sep:"none" placeholder:"GLOB"`
 	Exclude  []string `help:"Paths that scanners leave out, in place of those before." sep:"none" placeholder:"GLOB"`
 	Clear    []string `help:"Clear these: project, tag, branch, exclude, due." enum:"project,tag,branch,exclude,due" placeholder:"WHAT"`
-	Due      dueFlags `name:"due" help:"Days to fix findings of a class: critical, high, medium, low; for the supply chain also not_rated and known_exploited. 0 is no due date; other classes stay. May be repeated." placeholder:"CLASS=DAYS"`
+	Due      dueFlags `name:"due" help:"Days to fix findings of a class: ${dueClasses} 0 is no due date; other classes stay. May be repeated." placeholder:"CLASS=DAYS"`
 	BlockAll *bool    `help:"Blocking rules fail builds on findings that the primary branch has too; --no-block-all: on new ones only." negatable:""`
 }
 
-// Run changes the policy, and removes the findings that it now leaves out.
-func (c policySetCmd) Run(a *app) error {
-	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		p, err := policyNamed(ctx, tx, c.Policy)
-		if err != nil {
-			return "", err
+// Run changes the policy. Findings that it now leaves out become removed.
+func (c policiesUpdateCmd) Run(a *app) error {
+	client, deployment, p, err := c.find(a)
+	if err != nil {
+		return err
+	}
+	now, err := client.GetPolicySettings(a.ctx, deployment, p.ID)
+	if err != nil {
+		return err
+	}
+	s := &now.Settings
+	for what, list := range map[string]struct {
+		member *[]string
+		given  []string
+	}{
+		"project": {&s.Projects, c.Project}, "tag": {&s.Tags, c.Tag}, "branch": {&s.Branches, c.Branch}, "exclude": {&s.Excludes, c.Exclude},
+	} {
+		switch cleared := slices.Contains(c.Clear, what); {
+		case cleared && len(list.given) > 0:
+			return fmt.Errorf("--clear %s and --%s exclude each other", what, what)
+		case cleared:
+			*list.member = nil
+		case len(list.given) > 0:
+			*list.member = list.given
 		}
-		p.Name = cmp.Or(c.Name, p.Name)
-		if c.BlockAll != nil {
-			p.BlockAll = *c.BlockAll
+	}
+	if c.BlockAll != nil {
+		s.BlockAll = *c.BlockAll
+	}
+	if slices.Contains(c.Clear, "due") {
+		if _, err := client.SetDueDays(a.ctx, deployment, p.ID, api.SetDueDaysRequest{}); err != nil {
+			return err
 		}
-		for what, list := range map[string]struct {
-			member *[]string
-			given  []string
-		}{
-			"project": {(*[]string)(&p.Scope.Projects), c.Project}, "tag": {&p.Scope.Tags, c.Tag}, "branch": {(*[]string)(&p.Branches), c.Branch}, "exclude": {(*[]string)(&p.Excludes), c.Exclude},
-		} {
-			switch cleared := slices.Contains(c.Clear, what); {
-			case cleared && len(list.given) > 0:
-				return "", fmt.Errorf("--clear %s and --%s exclude each other", what, what)
-			case cleared:
-				*list.member = nil
-			case len(list.given) > 0:
-				*list.member = list.given
-			}
-		}
-		if slices.Contains(c.Clear, "due") {
-			p.Due = redoubt.DueDays{}
-		}
-		if err := c.Due.set(&p.Due); err != nil {
-			return "", err
-		}
-		p, removed, err := policy.Save(ctx, tx, p)
-		if err != nil {
-			return "", err
-		}
-		warning, err := unmatched(ctx, tx, p)
-		return fmt.Sprintf("policy %s is for %s, blocks %s findings and leaves out %s%s%s%s",
-			p.Slug, scopeOf(p), blocksOf(p), cmp.Or(strings.Join(p.Excludes, " "), "nothing"), dueOf(p), removal(removed), warning), err
+	}
+	made, err := client.SetPolicySettings(a.ctx, deployment, p.ID, api.SetPolicySettingsRequest{
+		Name: cmp.Or(c.Name, p.Name), Projects: s.Projects, Tags: s.Tags, Branches: s.Branches, Excludes: s.Excludes, BlockAll: s.BlockAll,
 	})
+	if err != nil {
+		return err
+	}
+	return c.changed(a, client, deployment, made, c.Due, fmt.Sprintf("policy %s is for %s, blocks %s findings and leaves out %s",
+		p.Slug, scopeOf(made.Settings), blocksOf(made.Settings), cmp.Or(strings.Join(made.Settings.Excludes, " "), "nothing")), "")
 }
 
-type policyDeleteCmd struct {
-	tenant
-	Policy string `arg:"" help:"The policy, by slug or id."`
-}
+type policiesDeleteCmd struct{ ofPolicy }
 
 // Run deletes the policy.
-func (c policyDeleteCmd) Run(a *app) error {
-	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		p, err := policyNamed(ctx, tx, c.Policy)
-		if err != nil {
-			return "", err
-		}
-		err = tx.DeletePolicy(ctx, p.ID)
-		if errors.Is(err, redoubt.ErrConflict) {
-			return "", fmt.Errorf("%s is the default policy for %s, and stays: remove its rules with redoubt policy remove", p.Slug, p.Product)
-		}
-		return "deleted policy " + p.Slug, err
-	})
+func (c policiesDeleteCmd) Run(a *app) error {
+	client, deployment, p, err := c.find(a)
+	if err != nil {
+		return err
+	}
+	gone, err := client.DeletePolicy(a.ctx, deployment, p.ID)
+	if err != nil {
+		return err
+	}
+	return c.printPolicy(a, gone, "deleted policy "+p.Slug)
+}
+
+// isMissing reports whether the server answered that there is no such thing.
+func isMissing(err error) bool {
+	p, is := errors.AsType[*api.Problem](err)
+	return is && p.Status == http.StatusNotFound
 }

@@ -1,35 +1,58 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/policy"
-	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/api"
 )
 
-type policyConditionCmd struct {
-	Add    policyConditionAddCmd    `cmd:"" help:"Add a condition: findings that match all flags fail builds, or are only shown or recorded."`
-	List   policyConditionListCmd   `cmd:"" help:"List the conditions of a policy, or of all."`
-	Remove policyConditionRemoveCmd `cmd:"" help:"Remove a condition."`
+type policiesConditionsCmd struct {
+	List   conditionsListCmd   `cmd:"" default:"withargs" help:"List the conditions of a policy, or of all."`
+	Create conditionsCreateCmd `cmd:"" help:"Add a condition: findings that match all flags fail builds, or are only shown or recorded."`
+	Delete conditionsDeleteCmd `cmd:"" help:"Remove a condition."`
 }
 
-type policyConditionAddCmd struct {
-	tenant
-	Policy     string  `arg:"" help:"The policy, by slug or id."`
+// conditionFrom is a condition as the Web API returns it.
+func conditionFrom(c api.PolicyCondition) redoubt.PolicyCondition {
+	out := redoubt.PolicyCondition{
+		ID: c.ID, Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.Exploited, Malicious: c.Malicious, Fixable: c.Fixable, Direct: c.Direct,
+		GraceDays: int(c.GraceDays), Scope: redoubt.PolicyScope{Projects: c.Projects, Tags: c.Tags}, Branches: c.Branches,
+	}
+	out.Mode, _ = redoubt.ParsePolicyMode(c.Mode)
+	if c.Severity != nil {
+		out.Severity, _ = redoubt.ParseSeverity(*c.Severity)
+	}
+	if c.Confidence != nil {
+		out.Confidence, _ = redoubt.ParseConfidence(*c.Confidence)
+	}
+	return out
+}
+
+func conditionText(c api.PolicyCondition) string {
+	one := conditionFrom(c)
+	return one.String()
+}
+
+func conditionRow(p api.Policy, c api.PolicyCondition) []string {
+	return []string{p.Slug, strconv.FormatInt(c.ID, 10), c.Mode, conditionText(c)}
+}
+
+const conditionHead = "POLICY ID MODE CONDITION"
+
+type conditionsCreateCmd struct {
+	ofPolicy
 	Mode       string  `help:"What a match does to a build: block fails it; comment shows the match with the build; monitor only records it." enum:"monitor,comment,block" default:"block" placeholder:"MODE"`
-	Severity   string  `help:"Minimum severity of the finding: low, medium, high or critical." placeholder:"SEVERITY"`
-	Confidence string  `help:"Minimum confidence of the finding: low, medium or high." placeholder:"CONFIDENCE"`
+	Severity   string  `help:"Minimum severity of the finding: low, medium, high or critical." enum:"low,medium,high,critical," default:"" placeholder:"SEVERITY"`
+	Confidence string  `help:"Minimum confidence of the finding: low, medium or high." enum:"low,medium,high," default:"" placeholder:"CONFIDENCE"`
 	Reachable  bool    `help:"Supply chain only: code reaches it, or it is dangerous without."`
 	EPSS       float64 `name:"epss" help:"Supply chain only: an EPSS score of at least this, from 0 to 1." placeholder:"SCORE"`
 	KEV        bool    `name:"kev" help:"Supply chain only: in the catalogue of vulnerabilities known to be exploited."`
 	Malicious  bool    `help:"Supply chain only: a malicious package."`
 	Fixable    bool    `help:"Supply chain only: a fixed version exists."`
 	Direct     bool    `help:"Supply chain only: a direct dependency, not a transitive one."`
-	Grace      int     `help:"Found at least this many days ago." placeholder:"DAYS"`
+	Grace      int64   `help:"Found at least this many days ago." placeholder:"DAYS"`
 
 	Project []string `help:"Only in projects whose name matches: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
 	Tag     []string `help:"Only in projects with the tag. May be repeated: one of them is enough." sep:"none" placeholder:"TAG"`
@@ -37,78 +60,81 @@ type policyConditionAddCmd struct {
 }
 
 // Run adds the condition to the policy.
-func (c policyConditionAddCmd) Run(a *app) error {
-	made := redoubt.PolicyCondition{
-		Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.KEV, Malicious: c.Malicious, Fixable: c.Fixable, Direct: c.Direct, GraceDays: c.Grace,
-		Scope: redoubt.PolicyScope{Projects: c.Project, Tags: c.Tag}, Branches: c.Branch,
+func (c conditionsCreateCmd) Run(a *app) error {
+	client, deployment, p, err := c.find(a)
+	if err != nil {
+		return err
 	}
-	made.Mode, _ = redoubt.ParsePolicyMode(c.Mode)
-	if c.Severity != "" {
-		var ok bool
-		if made.Severity, ok = redoubt.ParseSeverity(c.Severity); !ok {
-			return fmt.Errorf("unknown severity %q: use low, medium, high or critical", c.Severity)
-		}
-	}
-	if c.Confidence != "" {
-		var ok bool
-		if made.Confidence, ok = redoubt.ParseConfidence(c.Confidence); !ok {
-			return fmt.Errorf("unknown confidence %q: use low, medium or high", c.Confidence)
-		}
-	}
-	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		p, err := policyNamed(ctx, tx, c.Policy)
-		if err != nil {
-			return "", err
-		}
-		made, err := policy.AddCondition(ctx, tx, p, made)
-		return fmt.Sprintf("condition %d of %s, in mode %s: %s", made.ID, p.Slug, made.Mode, &made), err
+	made, err := client.CreatePolicyCondition(a.ctx, deployment, p.ID, api.CreatePolicyConditionRequest{
+		Mode: c.Mode, Severity: c.Severity, Confidence: c.Confidence, Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.KEV,
+		Malicious: c.Malicious, Fixable: c.Fixable, Direct: c.Direct, GraceDays: c.Grace,
+		Projects: c.Project, Tags: c.Tag, Branches: c.Branch,
 	})
+	if err != nil {
+		return err
+	}
+	one := made.Condition
+	sentence := fmt.Sprintf("condition %d of %s, in mode %s: %s", one.ID, p.Slug, one.Mode, conditionText(one))
+	return c.printChange(a, sentence, conditionHead, conditionRow(p, one), one)
 }
 
-type policyConditionListCmd struct {
-	tenant
+type conditionsListCmd struct {
+	webAPI
 	Policy string `arg:"" optional:"" help:"Only of this policy, by slug or id."`
 }
 
 // Run lists the conditions.
-func (c policyConditionListCmd) Run(a *app) error {
-	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
-		policies, err := tx.Policies(ctx)
-		if err == nil && c.Policy != "" {
-			policies = make([]redoubt.Policy, 1)
-			policies[0], err = policyNamed(ctx, tx, c.Policy)
-		}
+func (c conditionsListCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	var policies []api.Policy
+	if c.Policy != "" {
+		p, err := findPolicy(a, client, deployment, c.Policy)
 		if err != nil {
 			return err
 		}
-		rows := [][]string{}
-		for _, p := range policies {
-			for i := range p.Conditions {
-				one := &p.Conditions[i]
-				rows = append(rows, []string{p.Slug, strconv.FormatInt(one.ID, 10), one.Mode.String(), scopeOf(p), blocksOf(p), one.String()})
-			}
-		}
-		return table(a.out, "POLICY ID MODE FOR BLOCKS CONDITION", rows)
-	})
-}
-
-type policyConditionRemoveCmd struct {
-	tenant
-	Policy string `arg:"" help:"The policy, by slug or id."`
-	ID     int64  `arg:"" help:"The condition, by its id in the policy."`
-}
-
-// Run drops the condition.
-func (c policyConditionRemoveCmd) Run(a *app) error {
-	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		p, err := policyNamed(ctx, tx, c.Policy)
+		policies = append(policies, p)
+	} else {
+		all, err := client.ListPolicies(a.ctx, deployment)
 		if err != nil {
-			return "", err
+			return err
 		}
-		_, err = policy.RemoveCondition(ctx, tx, p, c.ID)
-		if errors.Is(err, redoubt.ErrNotFound) {
-			return "", fmt.Errorf("%s has no condition %d; redoubt policy condition list shows what there is", p.Slug, c.ID)
+		policies = all.Policies
+	}
+	items, rows := []*api.ListPolicyConditionsResponse{}, [][]string{}
+	for _, p := range policies {
+		answer, err := client.ListPolicyConditions(a.ctx, deployment, p.ID)
+		if err != nil {
+			return err
 		}
-		return fmt.Sprintf("condition %d of %s is gone", c.ID, p.Slug), err
-	})
+		items = append(items, answer)
+		for _, one := range answer.Conditions {
+			rows = append(rows, conditionRow(p, one))
+		}
+	}
+	return c.print(a, conditionHead, rows, items)
+}
+
+type conditionsDeleteCmd struct {
+	ofPolicy
+	ID int64 `arg:"" help:"The condition, by its id in the policy."`
+}
+
+// Run removes the condition.
+func (c conditionsDeleteCmd) Run(a *app) error {
+	client, deployment, p, err := c.find(a)
+	if err != nil {
+		return err
+	}
+	gone, err := client.DeletePolicyCondition(a.ctx, deployment, p.ID, c.ID)
+	if isMissing(err) {
+		return fmt.Errorf("%s has no condition %d; redoubt policies conditions list shows what there is", p.Slug, c.ID)
+	}
+	if err != nil {
+		return err
+	}
+	sentence := fmt.Sprintf("condition %d of %s is gone", c.ID, p.Slug)
+	return c.printChange(a, sentence, conditionHead, conditionRow(p, gone.Condition), gone.Condition)
 }

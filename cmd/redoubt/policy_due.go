@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
 )
 
-// dueFlags are days by what findings are, as critical=7.
+// dueFlags are days by classes of findings, as critical=7.
 type dueFlags map[string]int
 
-// set puts the days into those of a policy; classes that are not named stay.
+// set changes days of a policy; classes that are not named stay.
 func (f dueFlags) set(into *redoubt.DueDays) error {
 	for _, class := range slices.Sorted(maps.Keys(f)) {
 		days := into.Class(class)
@@ -24,10 +25,42 @@ func (f dueFlags) set(into *redoubt.DueDays) error {
 	return nil
 }
 
-// dueOf says the days of a policy, where it has any.
-func dueOf(p redoubt.Policy) string {
-	if p.Due == (redoubt.DueDays{}) {
+// update changes the due days of a policy and returns all of them.
+func (f dueFlags) update(a *app, client *api.Client, deployment, policyID string) (api.DueDays, error) {
+	now, err := client.GetDueDays(a.ctx, deployment, policyID)
+	if err != nil || len(f) == 0 {
+		return dueDays(now), err
+	}
+	d := dueOf(now.DueDays)
+	if err := f.set(&d); err != nil {
+		return now.DueDays, err
+	}
+	now, err = client.SetDueDays(a.ctx, deployment, policyID, api.SetDueDaysRequest{
+		Critical: int64(d.Critical), High: int64(d.High), Medium: int64(d.Medium), Low: int64(d.Low),
+		NotRated: int64(d.NotRated), KnownExploited: int64(d.Exploited),
+	})
+	return dueDays(now), err
+}
+
+func dueDays(answer *api.DueDaysResponse) (d api.DueDays) {
+	if answer != nil {
+		d = answer.DueDays
+	}
+	return d
+}
+
+func dueOf(d api.DueDays) redoubt.DueDays {
+	return redoubt.DueDays{
+		Critical: int(d.Critical), High: int(d.High), Medium: int(d.Medium), Low: int(d.Low),
+		NotRated: int(d.NotRated), Exploited: int(d.KnownExploited),
+	}
+}
+
+// dueText describes the days of a policy, where it has any.
+func dueText(d api.DueDays) string {
+	text := dueOf(d).String()
+	if text == "" {
 		return ""
 	}
-	return "; due: " + p.Due.String()
+	return "; due: " + text
 }

@@ -1,112 +1,148 @@
 package main
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/policy"
-	"github.com/redoubt/redoubt/internal/report"
-	"github.com/redoubt/redoubt/internal/store"
 )
 
-// pageOfRules is how many rules are read at once.
-const pageOfRules = 1000
-
-func allRules(ctx context.Context, tx *store.Tx, policyID int64) (all []redoubt.PolicyRule, err error) {
-	for after, more := int64(0), true; more; {
-		var rules []redoubt.PolicyRule
-		if rules, more, err = tx.PolicyRules(ctx, policyID, after, pageOfRules); err != nil {
-			return nil, err
-		}
-		all = append(all, rules...)
-		if len(rules) > 0 {
-			after = rules[len(rules)-1].ID
-		}
-	}
-	return all, nil
-}
-
-type policyAddRulesCmd struct {
-	tenant
+type policiesAddRulesCmd struct {
+	webAPI
 	Policy  string   `help:"The policy to put them into, by slug or id; the default one of each rule's product by default." placeholder:"POLICY"`
-	Mode    string   `help:"What their findings do to a build: monitor, comment or block; by default what they did before, monitor for new ones." placeholder:"MODE"`
+	Mode    string   `help:"What their findings do to a build: monitor, comment or block; by default what they did before, monitor for new ones." enum:"monitor,comment,block," default:"" placeholder:"MODE"`
 	Semgrep string   `help:"The semgrep to check the rules with." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
 	Starter bool     `help:"The rules that come with the server, as this version has them; those that were removed come back."`
-	Skip    bool     `help:"Take the rest where some rules are invalid, and say what was left out and why." name:"skip-invalid"`
+	Skip    bool     `help:"Take the rest where some rules are invalid, and print what was left out and why." name:"skip-invalid"`
 	Files   []string `arg:"" name:"file" optional:"" help:"Files of rules, or folders, of which all .yaml and .yml files are taken."`
 }
 
-// Run adds all rules of all files, or none; with --skip-invalid those that will do.
-func (c policyAddRulesCmd) Run(a *app) error {
-	mode, ok := redoubt.ParsePolicyMode(c.Mode)
-	if c.Mode != "" && !ok {
-		return fmt.Errorf("there is no mode %q: take monitor, comment or block", c.Mode)
-	}
+// Run adds the rules of all files; with --skip-invalid the valid ones.
+func (c policiesAddRulesCmd) Run(a *app) error {
 	switch {
 	case c.Starter && len(c.Files) > 0:
 		return errors.New("--starter and files exclude each other")
-	case c.Starter:
-		return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-			n, err := addStarterRules(ctx, tx, mode)
-			return fmt.Sprintf("%d starter rules are served", n), err
-		})
-	case len(c.Files) == 0:
+	case !c.Starter && len(c.Files) == 0:
 		return errors.New("name a file of rules, or --starter for those that come with the server")
 	}
-	set, err := readRules(c.Files, true) // check tells of what was left out, or drops it
+	set, checked := &ruleSet{}, true
+	if !c.Starter {
+		var err error
+		if set, err = readRules(c.Files, true); err != nil { // check reports what was left out, or drops it
+			return err
+		}
+		if checked, err = c.check(a, set); err != nil {
+			return err
+		}
+		for _, f := range set.left {
+			fmt.Fprintf(a.err, "left out: %s: %s\n", f.Location, f.Message)
+		}
+		if len(set.rules) == 0 {
+			return errors.New("no rule is left to be served")
+		}
+	}
+	added, err := c.add(a, set, checked)
 	if err != nil {
 		return err
 	}
-	checked, err := c.check(a, set)
-	if err != nil {
-		return err
-	}
-	for _, f := range set.left {
-		fmt.Fprintf(a.err, "left out: %s: %s\n", f.Location, f.Message)
-	}
-	if len(set.rules) == 0 {
-		return errors.New("no rule is left to be served")
-	}
-	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		var policyID int64
-		if c.Policy != "" {
-			p, err := policyNamed(ctx, tx, c.Policy)
-			if err != nil {
-				return "", err
-			}
-			policyID = p.ID
-		}
-		served, err := serveRules(ctx, tx, set.rules, store.Serving{Checked: checked, Mode: mode, PolicyID: policyID})
-		if err != nil {
-			return "", err
-		}
-		for i, r := range set.rules {
-			fmt.Fprintf(a.err, "%s: %s, version %d\n", r.ID, served[i].Mode, served[i].Version)
-		}
-		left := ""
-		if len(set.left) > 0 {
-			left = fmt.Sprintf("; %d faults, see above, left rules out", len(set.left))
-		}
-		if !checked {
-			return fmt.Sprintf("%d rules are served; NOT checked, since there is no %s here: one that does not parse ends every scan with exit code 7%s", len(set.rules), c.Semgrep, left), nil
-		}
-		return fmt.Sprintf("%d rules are served; semgrep has parsed them%s", len(set.rules), left), nil
-	})
+	return c.printAdded(a, added, len(set.left), checked)
 }
 
-// maxRounds bounds how often the scanner is asked for further faults where
-// nothing will be taken.
+// add adds rules to their policies, and returns them in their order.
+func (c policiesAddRulesCmd) add(a *app, set *ruleSet, checked bool) (added []api.AddedRule, err error) {
+	client, deployment, into, err := ofRule{webAPI: c.webAPI, Policy: c.Policy}.policies(a)
+	if err != nil {
+		return nil, err
+	}
+	into = slices.DeleteFunc(into, func(p api.Policy) bool { return c.Policy == "" && !p.IsDefault })
+	added = []api.AddedRule{}
+	for _, p := range into {
+		requests := []api.AddPolicyRulesRequest{{Starter: true, Mode: c.Mode}}
+		if !c.Starter {
+			if requests, err = c.requests(set.rules, p, checked); err != nil {
+				return nil, err
+			}
+		}
+		for _, r := range requests {
+			answer, err := client.AddPolicyRules(a.ctx, deployment, p.ID, r)
+			if err != nil {
+				return nil, err
+			}
+			added = append(added, answer.Rules...)
+		}
+	}
+	return added, nil
+}
+
+// maxRulesText bounds the rules in one request, in bytes.
+const maxRulesText = 900_000
+
+// requests splits the rules for a policy into requests that a server accepts.
+func (c policiesAddRulesCmd) requests(rules []policy.Rule, p api.Policy, checked bool) (list []api.AddPolicyRulesRequest, err error) {
+	var texts []json.RawMessage
+	size := 0
+	flush := func() {
+		document, failed := json.Marshal(map[string]any{"rules": texts})
+		err = errors.Join(err, failed)
+		list = append(list, api.AddPolicyRulesRequest{Text: string(document), Checked: checked, Mode: c.Mode})
+		texts, size = nil, 0
+	}
+	for _, r := range rules {
+		if c.Policy == "" && r.Product.String() != productOf(p) {
+			continue
+		}
+		if len(texts) == policy.MaxGathered || len(texts) > 0 && size+len(r.Text) > maxRulesText {
+			flush()
+		}
+		texts, size = append(texts, r.Text), size+len(r.Text)
+	}
+	if len(texts) > 0 {
+		flush()
+	}
+	return list, err
+}
+
+func (c policiesAddRulesCmd) printAdded(a *app, added []api.AddedRule, left int, checked bool) error {
+	if c.Output != "table" {
+		return c.print(a, "ID RULE MODE VERSION", redoubt.Map(added, func(r api.AddedRule) []string {
+			return []string{r.ID, r.Path, r.Mode, strconv.FormatInt(r.Version, 10)}
+		}), added)
+	}
+	sentence := fmt.Sprintf("%d rules are served", len(added))
+	switch {
+	case c.Starter:
+		_, err := fmt.Fprintf(a.out, "%d starter rules are served\n", len(added))
+		return err
+	case checked:
+		sentence += "; semgrep has parsed them"
+	default:
+		sentence += fmt.Sprintf("; NOT checked, since there is no %s here: one that does not parse ends every scan with exit code 7", c.Semgrep)
+	}
+	for _, r := range added {
+		fmt.Fprintf(a.err, "%s: %s, version %d\n", r.Path, r.Mode, r.Version)
+	}
+	if left > 0 {
+		sentence += fmt.Sprintf("; %d faults, see above, left rules out", left)
+	}
+	_, err := fmt.Fprintln(a.out, sentence)
+	return err
+}
+
+// maxRounds bounds how often the scanner is run for further faults where
+// nothing will be added.
 const maxRounds = 20
 
-// check lets the scanner parse the rules. It tells of one that it rejects and
+// check lets the scanner parse the rules. It reports one bad rule and
 // stops, mostly, so the rest is parsed again without that one: all faults are
-// told at once, with those that reading found, or with --skip-invalid left out.
-func (c policyAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err error) {
+// reported at once, with those that reading found, or with --skip-invalid left out.
+func (c policiesAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err error) {
 	search := ruleSearch{app: a, semgrep: c.Semgrep, left: maxSearchRuns}
 	for round := 1; len(set.rules) > 0; round++ {
 		var bad *badRulesError
@@ -123,7 +159,7 @@ func (c policyAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err error)
 		}
 		set.withoutBad(bad)
 		if round == maxRounds && !c.Skip {
-			set.leaveOut("the other rules", "may have faults too: the scanner tells of one at a time, and was asked %d times", round)
+			set.leaveOut("the other rules", "may have faults too: the scanner reports one at a time, and was run %d times", round)
 			break
 		}
 		err = nil
@@ -134,8 +170,7 @@ func (c policyAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err error)
 	return checked, err
 }
 
-// unlessRejected drops the error that tells of rules, which are told with their
-// files.
+// unlessRejected drops the error about rules that are reported with their files.
 func unlessRejected(err error) error {
 	if bad, rejected := errors.AsType[*badRulesError](err); rejected && len(bad.why) > 0 {
 		return nil
@@ -143,167 +178,165 @@ func unlessRejected(err error) error {
 	return err
 }
 
-// serveRules serves rules, each as s says.
-func serveRules(ctx context.Context, tx *store.Tx, rules []policy.Rule, s store.Serving) ([]redoubt.ServedRule, error) {
-	list := make([]store.Serving, len(rules))
-	for i, r := range rules {
-		content, err := report.ServedRule(r.Text, r.Product)
-		if err != nil {
-			return nil, err
-		}
-		s.Rule, s.Text = content, r.Text
-		list[i] = s
-	}
-	return tx.ServeRules(ctx, list)
-}
-
-type policySetModeCmd struct {
-	tenant
+// ofRule are commands about a rule in the policies that have it.
+type ofRule struct {
+	webAPI
 	Rule   string `arg:"" help:"The rule's id."`
-	Mode   string `arg:"" help:"monitor: only list them; comment: list them for comments; block: fail the build on new ones." enum:"monitor,comment,block"`
-	Policy string `help:"Only in this policy, which serves the rule from now on if another one does; in all that have it by default." placeholder:"POLICY"`
+	Policy string `help:"Only in this policy; in all that have it by default." placeholder:"POLICY"`
 }
 
-// Run sets the mode in every policy that has the rule, or in one.
-func (c policySetModeCmd) Run(a *app) error {
-	mode, _ := redoubt.ParsePolicyMode(c.Mode)
-	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		err := inPolicies(ctx, tx, c.Rule, c.Policy, func(policyID int64) error {
-			_, err := tx.SetRuleMode(ctx, policyID, c.Rule, mode)
-			if c.Policy == "" || !errors.Is(err, redoubt.ErrNotFound) {
-				return err
+// ruleIn is a rule in a policy.
+type ruleIn struct {
+	policy api.Policy
+	rule   api.PolicyRule
+}
+
+// policies connects and returns the named policy, or all.
+func (c ofRule) policies(a *app) (client *api.Client, deployment string, list []api.Policy, err error) {
+	if client, deployment, err = c.connect(a); err != nil {
+		return nil, "", nil, err
+	}
+	if c.Policy != "" {
+		p, err := findPolicy(a, client, deployment, c.Policy)
+		return client, deployment, []api.Policy{p}, err
+	}
+	all, err := client.ListPolicies(a.ctx, deployment)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	return client, deployment, all.Policies, nil
+}
+
+// find returns the rule in each policy that has it, or in the named one.
+func (c ofRule) find(a *app) (client *api.Client, deployment string, found []ruleIn, err error) {
+	client, deployment, policies, err := c.policies(a)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	for _, p := range policies {
+		for r, err := range client.PolicyRules(a.ctx, deployment, p.ID, api.PolicyRulesQuery{Limit: 2000}) {
+			if err != nil {
+				return nil, "", nil, err
 			}
-			return serveToo(ctx, tx, policyID, c.Rule, mode)
-		})
-		if c.Policy != "" {
-			return fmt.Sprintf("%s is now in mode %s in the policy %s", c.Rule, mode, c.Policy), err
+			if r.Path == c.Rule {
+				found = append(found, ruleIn{p, r})
+			}
 		}
-		return fmt.Sprintf("%s is now in mode %s", c.Rule, mode), err
-	})
+	}
+	return client, deployment, found, nil
 }
 
-// serveToo adds a rule that another policy has to a policy: distributed, or, where only
-// imports name it, listed.
-func serveToo(ctx context.Context, tx *store.Tx, policyID int64, rule string, mode redoubt.PolicyMode) error {
-	served, err := tx.ServedRules(ctx)
+// missing is the error about a rule that no policy has.
+func (c ofRule) missing() error {
+	if c.Policy != "" {
+		return fmt.Errorf("the policy %s has no rule %q; redoubt policies show %s lists its rules", c.Policy, c.Rule, c.Policy)
+	}
+	return fmt.Errorf("no policy has a rule %q; redoubt policies show lists a policy's", c.Rule)
+}
+
+// printChanged prints a sentence about the rule, or the rule in its policies.
+func (c ofRule) printChanged(a *app, sentence string, in []ruleIn) error {
+	if c.Output == "table" {
+		_, err := fmt.Fprintln(a.out, sentence)
+		return err
+	}
+	rows := redoubt.Map(in, func(r ruleIn) []string { return []string{r.policy.Slug, r.rule.Path, modeOf(r.rule.PolicyMode)} })
+	return c.print(a, "POLICY RULE MODE", rows, redoubt.Map(in, func(r ruleIn) api.PolicyRule { return r.rule }))
+}
+
+type policiesSetModeCmd struct {
+	ofRule
+	Mode string `arg:"" help:"monitor: only list them; comment: list them for comments; block: fail the build on new ones." enum:"monitor,comment,block"`
+}
+
+// Run sets the mode in every policy that has the rule. A named policy gets the rule of another one.
+func (c policiesSetModeCmd) Run(a *app) error {
+	client, deployment, policies, err := c.policies(a)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(served, func(s redoubt.ServedRule) bool { return s.Rule.Name == rule })
-	if i >= 0 {
-		_, err = tx.ServeRule(ctx, store.Serving{
-			Rule: served[i].Rule, Text: served[i].Text, Checked: served[i].Checked, Starter: served[i].Starter, Mode: mode, PolicyID: policyID,
-		})
-		return err
-	}
-	into, err := tx.Policy(ctx, policyID)
-	if err != nil {
-		return err
-	}
-	policies, err := tx.Policies(ctx)
-	if err != nil {
-		return err
-	}
+	var found []ruleIn
+	r := api.UpdatePolicyRequest{RulePath: c.Rule, PolicyMode: "MODE_" + strings.ToUpper(c.Mode)}
 	for _, p := range policies {
-		if p.Product != into.Product {
-			continue
+		answer, err := client.UpdatePolicy(a.ctx, deployment, p.ID, r)
+		if isMissing(err) && c.Policy != "" {
+			_, err = client.AddPolicyRules(a.ctx, deployment, p.ID, api.AddPolicyRulesRequest{Rule: c.Rule, Mode: c.Mode})
+			if err == nil {
+				answer, err = client.UpdatePolicy(a.ctx, deployment, p.ID, r)
+			}
 		}
-		found, err := tx.PolicyRuleNamed(ctx, p.ID, rule)
-		if errors.Is(err, redoubt.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		return tx.ListRules(ctx, policyID, []redoubt.PolicyRule{found}, mode)
-	}
-	return redoubt.ErrNotFound
-}
-
-type policyRemoveCmd struct {
-	tenant
-	Rule   string `arg:"" help:"The rule's id."`
-	Policy string `help:"Only out of this policy; out of all that have it by default." placeholder:"POLICY"`
-}
-
-// Run takes the rule out of every policy that has it, or out of one.
-func (c policyRemoveCmd) Run(a *app) error {
-	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		err := inPolicies(ctx, tx, c.Rule, c.Policy, func(policyID int64) error { return tx.RemoveRule(ctx, policyID, c.Rule) })
-		if c.Policy != "" {
-			return fmt.Sprintf("the policy %s serves %s no more", c.Policy, c.Rule), err
-		}
-		return fmt.Sprintf("%s is served no more", c.Rule), err
-	})
-}
-
-// inPolicies does something in each policy that has a rule, or in the one named.
-func inPolicies(ctx context.Context, tx *store.Tx, rule, only string, do func(policyID int64) error) error {
-	policies, err := tx.Policies(ctx)
-	if err != nil {
-		return err
-	}
-	if only != "" {
-		p, err := policyNamed(ctx, tx, only)
-		if err != nil {
-			return err
-		}
-		policies = []redoubt.Policy{p}
-	}
-	found := false
-	for _, p := range policies {
-		switch err := do(p.ID); {
+		switch {
 		case err == nil:
-			found = true
-		case !errors.Is(err, redoubt.ErrNotFound):
+			found = append(found, ruleIn{p, answer.UpdatedRule})
+		case !isMissing(err):
 			return err
 		}
 	}
-	switch {
-	case found:
-		return nil
-	case only != "":
-		return fmt.Errorf("the policy %s has no rule %q; redoubt policy show %s lists its rules", only, rule, only)
+	if len(found) == 0 {
+		return c.missing()
 	}
-	return fmt.Errorf("no policy has a rule %q; redoubt policy show lists a policy's", rule)
+	sentence := fmt.Sprintf("%s is now in mode %s", c.Rule, c.Mode)
+	if c.Policy != "" {
+		sentence += " in the policy " + c.Policy
+	}
+	return c.printChanged(a, sentence, found)
 }
 
-type policyHistoryCmd struct {
-	tenant
+type policiesRemoveRuleCmd struct{ ofRule }
+
+// Run removes the rule from every policy that has it, or from one.
+func (c policiesRemoveRuleCmd) Run(a *app) error {
+	client, deployment, found, err := c.find(a)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return c.missing()
+	}
+	for _, in := range found {
+		if _, err := client.RemovePolicyRule(a.ctx, deployment, in.policy.ID, in.rule.ID); err != nil {
+			return err
+		}
+	}
+	if c.Policy != "" {
+		return c.printChanged(a, fmt.Sprintf("the policy %s serves %s no more", c.Policy, c.Rule), found)
+	}
+	return c.printChanged(a, c.Rule+" is served no more", found)
+}
+
+type policiesHistoryCmd struct {
+	webAPI
 	Rule    string `arg:"" help:"The rule's id."`
-	Version int    `help:"Print the text of this version." placeholder:"N"`
+	Version int64  `help:"Print the text of this version." placeholder:"N"`
 }
 
 // Run lists the versions of a rule, or prints the text of one.
-func (c policyHistoryCmd) Run(a *app) error {
-	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
-		versions, err := tx.RuleVersions(ctx, c.Rule)
+func (c policiesHistoryCmd) Run(a *app) error {
+	client, deployment, found, err := ofRule{webAPI: c.webAPI, Rule: c.Rule}.find(a)
+	if err != nil {
+		return err
+	}
+	var versions []api.RuleVersion
+	if len(found) > 0 {
+		answer, err := client.GetPolicyRule(a.ctx, deployment, found[0].policy.ID, found[0].rule.ID)
 		if err != nil {
 			return err
 		}
-		if len(versions) == 0 {
-			return fmt.Errorf("a rule %q was never served; redoubt policy show lists a policy's", c.Rule)
-		}
-		if c.Version != 0 {
-			i := slices.IndexFunc(versions, func(v redoubt.RuleVersion) bool { return v.Version == c.Version })
-			if i < 0 {
-				return fmt.Errorf("%s has the versions 1 to %d", c.Rule, len(versions))
-			}
-			return printRule(exact(a.out), versions[i].Text)
-		}
-		rows := make([][]string, len(versions))
-		for i, v := range versions {
-			rows[i] = []string{strconv.Itoa(v.Version), yesNo(v.Checked), yesNo(v.Starter), day(v.AddedAt), v.AddedBy}
-		}
-		return table(a.out, "VERSION CHECKED STARTER ADDED BY", rows)
-	})
-}
-
-// printRule writes a rule as a file that add-rules takes.
-func printRule(w io.Writer, text []byte) error {
-	document, err := policy.YAML(text)
-	if err == nil {
-		_, err = w.Write(document)
+		versions = answer.Versions
+		slices.Reverse(versions)
 	}
-	return err
+	if len(versions) == 0 {
+		return fmt.Errorf("a rule %q was never served; redoubt policies show lists a policy's", c.Rule)
+	}
+	if c.Version != 0 {
+		i := slices.IndexFunc(versions, func(v api.RuleVersion) bool { return v.Version == c.Version })
+		if i < 0 {
+			return fmt.Errorf("%s has the versions 1 to %d", c.Rule, len(versions))
+		}
+		_, err := io.WriteString(exact(a.out), versions[i].Text)
+		return err
+	}
+	return c.print(a, "VERSION CHECKED STARTER ADDED BY", redoubt.Map(versions, func(v api.RuleVersion) []string {
+		return []string{strconv.FormatInt(v.Version, 10), yesNo(v.Checked), yesNo(v.Starter), day(v.AddedAt.Time), v.AddedBy}
+	}), versions)
 }

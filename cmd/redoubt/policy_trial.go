@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
+	"strconv"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
@@ -19,23 +20,20 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-type policyTestCmd struct {
-	tenant
+type policiesTestCmd struct {
+	webAPI
 	Rules   string `arg:"" help:"A file of rules, or a policy by slug or id."`
-	Project string `help:"Compare with what the primary branch of this project has, and leave out the paths that its policies do." placeholder:"NAME"`
+	Project string `help:"Compare with what the primary branch of this project has, and leave out the paths that its policies do. Rules need the database, conditions do not." placeholder:"NAME"`
 	Ref     string `help:"Judge as if it were this branch; by default the one that is checked out." placeholder:"BRANCH"`
 	Path    string `help:"The checkout to look at." default:"." type:"existingdir" placeholder:"FOLDER"`
-	Mode    string `help:"Judge as if all rules had this mode; by default as the policy has them, and block for a file." placeholder:"MODE"`
+	Mode    string `help:"Judge as if all rules had this mode; by default as the policy has them, and block for a file." enum:"monitor,comment,block," default:"" placeholder:"MODE"`
 	Semgrep string `help:"The semgrep to run them with." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
 }
 
 // Run tries rules before they are served.
-func (c policyTestCmd) Run(a *app) error {
-	mode, ok := redoubt.ParsePolicyMode(c.Mode)
-	if c.Mode != "" && !ok {
-		return fmt.Errorf("there is no mode %q: take monitor, comment or block", c.Mode)
-	}
-	t := trial{policyTestCmd: c, app: a, mode: mode}
+func (c policiesTestCmd) Run(a *app) error {
+	mode, _ := redoubt.ParsePolicyMode(c.Mode)
+	t := trial{policiesTestCmd: c, app: a, mode: mode}
 	if _, err := os.Stat(c.Rules); err == nil {
 		if err := t.readFile(); err != nil {
 			return err
@@ -44,71 +42,64 @@ func (c policyTestCmd) Run(a *app) error {
 			return t.run(t.alone)
 		}
 	}
-	st, d, err := c.use(a)
+	client, deployment, err := c.connect(a)
 	if err != nil {
 		return err
 	}
-	return errors.Join(t.runWith(st, d), st.Close())
+	if t.rules == nil {
+		if err := t.readPolicy(client, deployment); err != nil {
+			return err
+		}
+	}
+	if c.Project == "" {
+		if t.rules == nil {
+			return errors.New("conditions are tried on what a project has: name it with --project")
+		}
+		return t.run(t.alone)
+	}
+	project, err := findProject(a, client, deployment, c.Project)
+	if err == nil && len(t.of.Conditions) > 0 {
+		err = t.printConditions(client, deployment, project.Name)
+	}
+	switch {
+	case err != nil || t.rules == nil:
+		return err
+	case a.beside == nil:
+		return errors.New("rules are compared with a project beside its database: name that with --data or --database-url, or leave out --project")
+	}
+	return t.runWith(deployment, project.Name)
 }
 
 // trial is rules that are tried, as of one policy.
 type trial struct {
-	policyTestCmd
+	policiesTestCmd
 	app     *app
 	mode    redoubt.PolicyMode // 0 for each rule's own
 	project redoubt.Project    // that is named
 	all     policy.EffectivePolicy
 	of      redoubt.Policy
 	rules   []redoubt.ServedRule
-	key     []byte     // tells secrets apart; nil where nothing is stored
-	matches [][]string // of the conditions, to print
-	fails   int        // of them, that would fail a build
 }
 
 // runWith runs the trial beside what is stored. No transaction is open while the scanner runs.
-func (t *trial) runWith(st *store.Store, d redoubt.Deployment) error {
-	ring, err := t.app.keys(t.Storage, st)
+func (t *trial) runWith(deployment, project string) error {
+	st := t.app.beside
+	d, err := st.Deployment(t.app.ctx, deployment)
 	if err != nil {
 		return err
 	}
-	t.key = ring.Secret
-	err = st.View(t.app.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error { return t.read(ctx, tx) })
-	if err == nil && t.project.ID != 0 && len(t.of.Conditions) > 0 {
-		err = t.printConditions()
-	}
-	switch {
-	case err != nil || t.rules == nil:
-		return err
-	case t.Project == "":
-		return t.run(t.alone)
-	}
-	return t.run(func(rep *redoubt.Report) (policy.Outcome, error) { return t.preview(st, d, rep) })
-}
-
-// read reads the policy, the project, and its stored findings that match the policy's conditions.
-func (t *trial) read(ctx context.Context, tx *store.Tx) (err error) {
-	if t.rules == nil {
-		if err := t.readPolicy(ctx, tx); err != nil {
+	err = st.View(t.app.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
+		if t.project, err = tx.ProjectByName(ctx, project); err != nil {
 			return err
 		}
-	}
-	if t.Project == "" {
-		if t.rules == nil {
-			return errors.New("conditions are tried on what a project has: name it with --project")
-		}
-		return nil
-	}
-	if t.project, err = tx.ProjectByName(ctx, t.Project); err != nil {
-		return fmt.Errorf("there is no project %q; redoubt projects list shows what there is", t.Project)
-	}
-	set, err := policy.LoadSet(ctx, tx)
+		set, err := policy.LoadSet(ctx, tx)
+		t.all = set.For(t.project)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	if t.all = set.For(t.project); len(t.of.Conditions) == 0 {
-		return nil
-	}
-	return t.conditions(ctx, tx)
+	return t.run(func(rep *redoubt.Report) (policy.Outcome, error) { return t.preview(st, d, rep) })
 }
 
 // readFile reads the rules of a file, which would block unless a mode is given.
@@ -129,22 +120,46 @@ func (t *trial) readFile() error {
 	return nil
 }
 
-// readPolicy reads the rules that a policy serves.
-func (t *trial) readPolicy(ctx context.Context, tx *store.Tx) (err error) {
-	if t.of, err = policyNamed(ctx, tx, t.Rules); err != nil {
+// readPolicy reads a policy and the rules that it serves.
+func (t *trial) readPolicy(client *api.Client, deployment string) error {
+	p, err := findPolicy(t.app, client, deployment, t.Rules)
+	if err != nil {
 		return fmt.Errorf("%w; and there is no such file", err)
 	}
-	served, err := tx.ServedRules(ctx)
-	for _, r := range served {
-		if r.PolicyID == t.of.ID {
-			r.Mode = cmp.Or(t.mode, r.Mode)
-			t.rules = append(t.rules, r)
+	now, err := client.GetPolicySettings(t.app.ctx, deployment, p.ID)
+	if err != nil {
+		return err
+	}
+	conditions, err := client.ListPolicyConditions(t.app.ctx, deployment, p.ID)
+	if err != nil {
+		return err
+	}
+	served, err := client.ListServedRules(t.app.ctx, deployment, p.ID, api.ServedRulesQuery{Texts: true})
+	if err != nil {
+		return err
+	}
+	s := now.Settings
+	t.of = redoubt.Policy{
+		Name: p.Name, Slug: p.Slug, Default: p.IsDefault, Scope: redoubt.PolicyScope{Projects: s.Projects, Tags: s.Tags},
+		Branches: s.Branches, Excludes: s.Excludes, BlockAll: s.BlockAll, Conditions: redoubt.Map(conditions.Conditions, conditionFrom),
+	}
+	t.of.Product, _ = redoubt.ParseIssueType(productOf(p))
+	if t.of.ID, err = strconv.ParseInt(p.ID, 10, 64); err != nil {
+		return err
+	}
+	for _, r := range served.Rules {
+		content, err := report.ServedRule([]byte(r.Text), t.of.Product)
+		if err != nil {
+			return err
 		}
+		mode, _ := redoubt.ParsePolicyMode(r.Mode)
+		rule := redoubt.PolicyRule{PolicyID: t.of.ID, Rule: content, Mode: cmp.Or(t.mode, mode), Served: true}
+		t.rules = append(t.rules, redoubt.ServedRule{PolicyRule: rule, Text: []byte(r.Text), Version: int(r.Version)})
 	}
-	if err == nil && t.rules == nil && len(t.of.Conditions) == 0 {
-		err = fmt.Errorf("the policy %s serves no rules and has no conditions", t.of.Slug)
+	if t.rules == nil && len(t.of.Conditions) == 0 {
+		return fmt.Errorf("the policy %s serves no rules and has no conditions", p.Slug)
 	}
-	return err
+	return nil
 }
 
 // preview evaluates the rules on what the scanner reports, as if it came as a scan of the
@@ -180,20 +195,9 @@ func (t *trial) branch() string {
 	return untold
 }
 
-// asTried is the policy with its conditions in the mode that is tried.
-func (t *trial) asTried() redoubt.Policy {
-	of := t.of
-	of.Conditions = slices.Clone(t.of.Conditions)
-	for i := range of.Conditions {
-		of.Conditions[i].Mode = cmp.Or(t.mode, of.Conditions[i].Mode)
-	}
-	of.Excludes = nil
-	return of
-}
-
 // given is the policy that is tried, for the named project whatever the policy covers.
 func (t *trial) given() policy.EffectivePolicy {
-	of := t.asTried()
+	of := policy.AsTried(t.of, t.mode)
 	of.Scope = redoubt.PolicyScope{}
 	return policy.For(t.project, []redoubt.Policy{of}, t.rules)
 }
@@ -244,7 +248,7 @@ func (t *trial) scan(s *scanner) (*redoubt.Report, error) {
 		texts[r.Rule.Name] = r.Text
 	}
 	reports, err := report.Read(bytes.NewReader(stdout), report.Options{
-		Name: "results", Format: report.SemgrepJSON, Key: t.key, RuleText: func(name string) []byte { return texts[name] },
+		Name: "results", Format: report.SemgrepJSON, Key: t.app.key, RuleText: func(name string) []byte { return texts[name] },
 	})
 	if err == nil && len(reports) != 1 {
 		err = fmt.Errorf("the scanner wrote %d reports, want one", len(reports))
@@ -253,6 +257,15 @@ func (t *trial) scan(s *scanner) (*redoubt.Report, error) {
 		return nil, err
 	}
 	return reports[0], nil
+}
+
+// triedFinding is a finding of rules that are tried.
+type triedFinding struct {
+	Rule  string `json:"rule"`
+	Place string `json:"place"`
+	Mode  string `json:"mode"`
+	State string `json:"state"`
+	Fails bool   `json:"fails"`
 }
 
 // print lists the findings of a report, as they were judged.
@@ -264,7 +277,7 @@ func (t *trial) print(outcome policy.Outcome) error {
 	for i := range outcome.Blocking {
 		fails[outcome.Blocking[i].Finding.Identity] = true
 	}
-	var rows [][]string
+	items := []triedFinding{}
 	fresh := 0
 	for i := range outcome.Judged {
 		s := &outcome.Judged[i]
@@ -281,9 +294,10 @@ func (t *trial) print(outcome policy.Outcome) error {
 		}
 		mode := max(outcome.Policy.Stance(f.RuleName).Mode, modes[f.Identity])
 		place := fmt.Sprintf("%s:%d", f.Path, f.Line)
-		rows = append(rows, []string{f.RuleName, place, mode.String(), state, buildWord(fails[f.Identity])})
+		items = append(items, triedFinding{f.RuleName, place, mode.String(), state, fails[f.Identity]})
 	}
-	if err := table(t.app.out, "RULE PLACE MODE FINDING BUILD", rows); err != nil {
+	rows := redoubt.Map(items, func(i triedFinding) []string { return []string{i.Rule, i.Place, i.Mode, i.State, buildWord(i.Fails)} })
+	if err := t.webAPI.print(t.app, "RULE PLACE MODE FINDING BUILD", rows, items); err != nil || t.Output != "table" {
 		return err
 	}
 	against := "compared with nothing, since no project is named"
@@ -302,68 +316,27 @@ func buildWord(fails bool) string {
 	return "-"
 }
 
-// maxStreams bounds the branches and sources of a project that are compared.
-const maxStreams = 10_000
-
-// conditions finds the stored findings that match the policy's conditions, on every branch
-// of the project. Branches with lockfiles are among them without a scan.
-func (t *trial) conditions(ctx context.Context, tx *store.Tx) error {
-	var scans []redoubt.Scan
-	if t.of.Product == redoubt.SCA {
-		refs, err := tx.HoldingRefs(ctx, nil)
-		if err != nil {
-			return err
-		}
-		for _, at := range refs {
-			if at.ProjectID == t.project.ID {
-				scans = append(scans, redoubt.Scan{ProjectID: at.ProjectID, Ref: at.Ref, Source: policy.Source})
-			}
-		}
-	}
-	standing, _, err := tx.StandingScans(ctx, time.Unix(0, 0), []int64{t.project.ID}, maxStreams)
+// printConditions prints the stored findings of a project that the policy's conditions match.
+func (t *trial) printConditions(client *api.Client, deployment, project string) error {
+	would, err := client.PreviewPolicy(t.app.ctx, deployment, strconv.FormatInt(t.of.ID, 10), api.PreviewPolicyRequest{
+		Projects: t.of.Scope.Projects, Tags: t.of.Scope.Tags, Branches: t.of.Branches, Excludes: t.of.Excludes, BlockAll: t.of.BlockAll,
+		Project: project, Mode: t.Mode,
+	})
 	if err != nil {
 		return err
 	}
-	all := t.asTried()
-	all.BlockAll = true // known ones too: they are told apart below
-	given := policy.For(t.project, []redoubt.Policy{all}, nil)
-	listed := map[int64]bool{}
-	for _, scan := range append(scans, standing...) {
-		scan.Products = redoubt.Products(0).With(t.of.Product)
-		open, err := tx.OpenFindings(ctx, t.project.ID, scan.Ref, scan.Source)
-		if err != nil {
-			return err
+	rows := redoubt.Map(would.Matches, func(m api.PolicyMatch) []string {
+		state := "new"
+		if m.Known {
+			state = "known"
 		}
-		open = slices.DeleteFunc(open, func(f redoubt.Finding) bool { return f.IssueType != t.of.Product })
-		found, err := policy.StoredFindings(ctx, tx, t.project, scan, open, given)
-		if err != nil {
-			return err
-		}
-		outcome := policy.Evaluate(found, given)
-		for _, s := range slices.Concat(outcome.Blocking, outcome.Noted) {
-			if listed[s.Finding.ID] {
-				continue
-			}
-			listed[s.Finding.ID] = true
-			state, blocks := "new", s.Mode == redoubt.ModeBlock && (!s.Known || t.of.BlockAll)
-			if s.Known {
-				state = "known"
-			}
-			if blocks {
-				t.fails++
-			}
-			t.matches = append(t.matches, []string{scan.Ref, s.Mode.String(), state, buildWord(blocks), s.Explained()})
-		}
-	}
-	return nil
-}
-
-func (t *trial) printConditions() error {
-	if err := table(t.app.out, "REF MODE FINDING BUILD WHAT", t.matches); err != nil {
+		return []string{m.Ref, m.Mode, state, buildWord(m.Fails), m.Text}
+	})
+	if err := t.webAPI.print(t.app, "REF MODE FINDING BUILD WHAT", rows, would); err != nil || t.Output != "table" {
 		return err
 	}
-	_, err := fmt.Fprintf(t.app.out, "\nConditions: %d. Matches: %d. Would fail a build: %d.\n",
-		len(t.of.Conditions), len(t.matches), t.fails)
+	_, err = fmt.Fprintf(t.app.out, "\nConditions: %d. Matches: %d. Would fail a build: %d.\n",
+		len(t.of.Conditions), would.MatchCount, would.MatchesFailing)
 	if err == nil && t.rules != nil {
 		_, err = fmt.Fprintln(t.app.out)
 	}

@@ -94,10 +94,14 @@ func (w *trialWorld) try(checkout, ref string, paths ...string) string {
 	}
 	out := &heard{}
 	w.app.out = out
-	err := policyTestCmd{tenant: tenant{Storage: w.storage}, Rules: w.rules, Project: "acme/shop", Path: checkout, Ref: ref, Semgrep: w.scannerFile}.Run(w.app)
-	if err != nil {
+	command := policiesTestCmd{
+		webAPI: webAPI{reach{Storage: w.storage}, "table"},
+		Rules:  w.rules, Project: "acme/shop", Path: checkout, Ref: ref, Semgrep: w.scannerFile,
+	}
+	if err := errors.Join(command.Run(w.app), w.app.end()); err != nil {
 		w.Fatal(err)
 	}
+	w.app.ends = nil
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 

@@ -58,11 +58,7 @@ func (c projectsListCmd) Run(a *app) error {
 
 // printProject prints a sentence about a project, or the project itself as json and csv.
 func (w webAPI) printProject(a *app, p api.Project, sentence string) error {
-	if w.Output != "table" {
-		return w.print(a, projectHead, [][]string{projectRow(p)}, p)
-	}
-	_, err := fmt.Fprintln(a.out, sentence)
-	return err
+	return w.printChange(a, sentence, projectHead, projectRow(p), p)
 }
 
 type projectsCreateCmd struct {

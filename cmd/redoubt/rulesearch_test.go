@@ -58,7 +58,7 @@ func TestRulesThatTheScannerDoesNotName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checked, err := policyAddRulesCmd{Semgrep: scanner, Skip: skip}.check(a, set)
+		checked, err := policiesAddRulesCmd{Semgrep: scanner, Skip: skip}.check(a, set)
 		var faults []string
 		for _, f := range set.left {
 			faults = append(faults, filepath.Base(f.Location)+": "+f.Message)
@@ -103,7 +103,7 @@ func TestSearchForBadRulesEnds(t *testing.T) {
 		t.Errorf("%v after %d runs: %v", err, runs(), bad.why)
 	}
 	broken := fakeScanner(t, "echo no memory >&2; exit 2\n")
-	checked, err := policyAddRulesCmd{Semgrep: broken, Skip: true}.check(a, set)
+	checked, err := policiesAddRulesCmd{Semgrep: broken, Skip: true}.check(a, set)
 	if checked || err == nil || !strings.Contains(err.Error(), "no memory") || len(set.rules) != 20 || len(set.left) != 0 {
 		t.Errorf("a broken scanner: %v, %v, %d rules and %v", checked, err, len(set.rules), set.left)
 	}

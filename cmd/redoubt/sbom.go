@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/queue"
@@ -39,7 +40,9 @@ func exportSBOM(a *app, st *store.Store) queue.Work {
 // command ends.
 func (a *app) exportBeside() {
 	ctx, stop := context.WithCancel(a.ctx)
-	q := queue.New(a.beside, map[string]queue.Kind{server.SBOMJob: {Work: exportSBOM(a, a.beside)}}, queue.Options{Clock: a.clock, Logger: a.log})
+	quiet := slog.New(slog.DiscardHandler) // the command prints why an export failed
+	kinds := map[string]queue.Kind{server.SBOMJob: {Work: exportSBOM(a, a.beside)}}
+	q := queue.New(a.beside, kinds, queue.Options{Clock: a.clock, Logger: quiet})
 	a.beside.OnQueued(q.Wake)
 	done := make(chan struct{})
 	go func() {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ type sbomCmd struct {
 	Ref     string `help:"Branch or other ref; the primary branch by default." placeholder:"REF"`
 	Format  string `help:"cyclonedx, spdx or openvex." enum:"cyclonedx,spdx,openvex" default:"cyclonedx" placeholder:"FORMAT"`
 	XML     bool   `name:"xml" help:"CycloneDX as XML."`
+	Author  string `help:"Author of the document; the deployment by default." placeholder:"NAME"`
 	To      string `name:"to" short:"o" help:"Write to this file instead of standard output." placeholder:"FILE"`
 }
 
@@ -28,6 +28,9 @@ func (c sbomCmd) Run(a *app) error {
 	r := api.CreateSBOMExportRequest{Ref: c.Ref, FormatVersion: &api.FormatVersion{Format: "SBOM_FORMAT_" + strings.ToUpper(c.Format)}}
 	if c.XML {
 		r.SBOMOutputFormat = "SBOM_OUTPUT_FORMAT_CYCLONEDX"
+	}
+	if c.Author != "" {
+		r.MetadataSupplier = &api.Supplier{Name: c.Author}
 	}
 	if c.Project != "" {
 		p, err := findProject(a, client, deployment, c.Project)
@@ -55,7 +58,7 @@ func (c sbomCmd) Run(a *app) error {
 		_, err = exact(a.out).Write(document)
 		return err
 	}
-	if err := os.WriteFile(c.To, document, 0o644); err != nil { //nolint:gosec // a document to hand on
+	if err := replaceFile(c.To, document); err != nil { // for its owner alone: it has comments
 		return err
 	}
 	_, err = fmt.Fprintf(a.out, "wrote %s, %d bytes\n", c.To, len(document))

@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/policy/starter"
+	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -13,23 +14,30 @@ type starterFlag struct {
 	StarterRules bool `help:"Serve the rules that come with the server from the start; they only monitor." default:"true" negatable:"" env:"REDOUBT_STARTER_RULES"`
 }
 
-// rules fills the policies of a new deployment.
+// rules fills the policies of a new deployment. They count as checked: the tests of this version had
+// the scanner parse and run them.
 func (f starterFlag) rules(ctx context.Context, tx *store.Tx) error {
 	if !f.StarterRules {
 		return nil
 	}
-	_, err := addStarterRules(ctx, tx, 0)
-	return err
-}
-
-// addStarterRules serves the rules that come with the server, and says how many
-// there are. They count as checked: the tests of this version had the scanner
-// parse and run them.
-func addStarterRules(ctx context.Context, tx *store.Tx, mode redoubt.PolicyMode) (int, error) {
 	rules, err := starter.Rules()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	served, err := serveRules(ctx, tx, rules, store.Serving{Checked: true, Starter: true, Mode: mode})
-	return len(served), err
+	return serveRules(ctx, tx, rules, store.Serving{Checked: true, Starter: true})
+}
+
+// serveRules serves rules in the default policies of their products.
+func serveRules(ctx context.Context, tx *store.Tx, rules []policy.Rule, s store.Serving) error {
+	list := make([]store.Serving, len(rules))
+	for i, r := range rules {
+		content, err := report.ServedRule(r.Text, r.Product)
+		if err != nil {
+			return err
+		}
+		s.Rule, s.Text = content, r.Text
+		list[i] = s
+	}
+	_, err := tx.ServeRules(ctx, list)
+	return err
 }

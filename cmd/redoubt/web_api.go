@@ -164,3 +164,12 @@ func (w webAPI) print(a *app, columns string, rows [][]string, items any) error 
 	}
 	return table(a.out, columns, rows)
 }
+
+// printChange prints a sentence about a change as a table, or the item as json and csv.
+func (w webAPI) printChange(a *app, sentence, columns string, row []string, item any) error {
+	if w.Output != "table" {
+		return w.print(a, columns, [][]string{row}, item)
+	}
+	_, err := fmt.Fprintln(a.out, sentence)
+	return err
+}

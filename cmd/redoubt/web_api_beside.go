@@ -49,6 +49,7 @@ func (r reach) open(a *app, to senders) (*api.Client, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	a.key = ring.Secret
 	keeper, err := a.keeper(to.hosts.Outbound, ring, st, func() string { return to.hosts.PublicURL })
 	if err != nil {
 		return nil, "", err

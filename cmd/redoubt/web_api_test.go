@@ -91,10 +91,17 @@ func TestOldWords(t *testing.T) {
 		"scan failures":                      "scans failures",
 		"export --output x.csv":              "findings export --output x.csv",
 		"man project merge":                  "man projects merge",
-		"vex export":                         "vex export",
-		"policy add run":                     "policy add run",
-		"--help":                             "--help",
-		"":                                   "",
+		"vex add a.json --project a/*":       "exceptions import a.json --project a/*",
+		"vex export":                         "sbom --format openvex",
+		"vex export --project a --format cyclonedx --output=x": "sbom a --format cyclonedx --to=x",
+		"policy":                         "policies",
+		"policy set code --block-all":    "policies update code --block-all",
+		"policy condition add code":      "policies conditions create code",
+		"policy condition remove code 1": "policies conditions delete code 1",
+		"policy remove run":              "policies remove-rule run",
+		"token add run":                  "token add run",
+		"--help":                         "--help",
+		"":                               "",
 	} {
 		if got := currentWords(strings.Fields(old)); !slices.Equal(got, strings.Fields(now)) {
 			t.Errorf("%q is %q, not %q", old, got, now)

@@ -69,7 +69,7 @@ func TestSideRequests(t *testing.T) {
 		"GET /api/agent/deployments/scans/config?repo_name=acme/demo":     `200 "rule_config":"{\"rules\":[`,
 		"GET /api/agent/deployments/scans/config?sca=true":                `200 "deployment_name":"acme"`,
 		"GET /api/agent/deployments/scans/config?repo_name=x":             `400 repo_name`,
-		"POST /api/registry/rules":                                        `403 redoubt policy add-rules FILE`,
+		"POST /api/registry/rules":                                        `403 redoubt policies add-rules FILE`,
 		"GET /api/agent/identity":                                         `200 of deployment acme`,
 	} {
 		method, path, _ := strings.Cut(request, " ")

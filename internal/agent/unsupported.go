@@ -12,7 +12,7 @@ import (
 // do instead; their users read it.
 const (
 	noEngine = "This server has no engine of its own to download: run the scanner with --oss-only, which uses the open one."
-	noUpload = "Rules are not published here by the scanner: whoever runs this server adds them with redoubt policy add-rules FILE."
+	noUpload = "Rules are not published here by the scanner: whoever runs this server adds them with redoubt policies add-rules FILE."
 )
 
 // engineRefused is the code that a scanner exits with when it gets no engine.

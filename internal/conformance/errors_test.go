@@ -66,7 +66,7 @@ func testMethods(t *testing.T, w *world) {
 // that takes JSON.
 func testBodies(t *testing.T, w *world) {
 	eachRoute(t, w, func(t *testing.T, r server.Route, p probe) {
-		if r.Method != http.MethodPost && r.Method != http.MethodPatch || r.ID == "importReports" || p.body == nil {
+		if r.Method != http.MethodPost && r.Method != http.MethodPatch || r.ID == "importReports" || r.ID == "importDocuments" || p.body == nil {
 			return
 		}
 		at := address(r.Pattern, "acme", p.ours) + p.query

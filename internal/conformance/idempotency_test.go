@@ -74,6 +74,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	writes["createPolicyCondition"] = keyedWrite{request{method: "POST", path: conditions, body: object{"mode": "block", "malicious": true}}, object{"mode": "block", "direct": true}}
 	writes["deletePolicyCondition"] = keyedWrite{request: request{method: "DELETE", path: conditions + "/1"}}
 	writes["createException"] = keyedWrite{request{method: "POST", path: "exceptions", body: accepted}, object{"target": "nobody", "reason": "twice", "forever": true}}
+	writes["importDocuments"] = keyedWrite{request{method: "POST", path: "exceptions/documents", body: vexDocument("urn:once")}, vexDocument("urn:twice")}
 	ticket := func(address string) object { return object{"issue_ids": []int64{id}, "ticket_url": address} }
 	writes["linkTicket"] = keyedWrite{request{method: "POST", path: "tickets/link", body: ticket("https://t.example/browse/SEC-2")}, ticket("https://t.example/browse/SEC-3")}
 	writes["unlinkTicket"] = keyedWrite{request{method: "POST", path: "tickets/unlink", body: object{"issue_ids": []int64{id}}}, object{"issue_ids": []int64{id + 1}}}
@@ -89,7 +90,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 		"linkTicket", "unlinkTicket", "createTickets", "deleteTicket",
 		"triageFindings", "annotateFinding", "importReports", "putSnippets", "createProject", "renameProject", "mergeProject", "setTicketSettings", "updateProject", "toggleManagedScan", "addProjectTags", "removeProjectTags", "updatePolicy", "createSBOMExport", "deleteRef", "deleteProject",
 		"createPolicy", "deletePolicy", "setPolicySettings", "addPolicyRules", "removePolicyRule",
-		"setDueDays", "createPolicyCondition", "deletePolicyCondition", "createException", "deleteException",
+		"setDueDays", "createPolicyCondition", "deletePolicyCondition", "createException", "importDocuments", "deleteException",
 		"createConnection", "updateConnection", "testConnection", "makeWebhooks", "followRepositories", "unfollowRepositories", "startRun", "cancelRun", "retryRun", "revokeRunner", "deleteConnection",
 		"createNotificationRule", "updateNotificationRule", "testNotificationRule", "rotateNotificationSecret", "resendNotification", "deleteNotificationRule",
 		"createSavedView", "updateSavedView", "deleteSavedView", "requestException", "approveException", "refuseException", "withdrawException",

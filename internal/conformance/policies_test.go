@@ -174,6 +174,15 @@ func TestPoliciesByAPI(t *testing.T) {
 			!slices.Equal(got.Settings.Projects, []string{"acme/*"}) || !slices.Equal(got.Settings.Excludes, []string{"vendor/"}) {
 			t.Errorf("set %+v", got)
 		}
+		for mode, fails := range map[string]bool{"block": true, "comment": false} {
+			tried := post[api.PolicyImpact](t, s, path+"/preview", object{"project": "acme/shop", "mode": mode, "projects": []string{"acme/*"}})
+			if len(tried.Matches) != 1 || tried.MatchCount != 1 || tried.MatchesFailing > 0 != fails {
+				t.Fatalf("tried in mode %s: %+v", mode, tried)
+			}
+			if m := tried.Matches[0]; m.Ref != "refs/heads/topic" || m.Mode != mode || m.Known || m.Fails != fails {
+				t.Errorf("tried in mode %s: %+v", mode, m)
+			}
+		}
 		if got := s.depend(t, "topic", "4.17.20"); !got.Blocked {
 			t.Error("the gate does not do what the preview said")
 		}
@@ -218,6 +227,7 @@ func TestPoliciesByAPI(t *testing.T) {
 		} {
 			invalid(t, s.send(t, request{method: c.method, path: c.path, body: c.body}), c.want...)
 		}
+		refused(t, s.send(t, request{method: "POST", path: path + "/preview", body: object{"project": "acme/none"}}), 404, api.CodeNotFound)
 		refused(t, s.send(t, request{method: "POST", path: "policies", body: object{"name": "Card payments", "product": "sast"}}), 409, api.CodeConflict)
 		code := (&world{site: s}).policyID(t, "PRODUCT_TYPE_SAST")
 		refused(t, s.send(t, request{method: "DELETE", path: "policies/" + code}), 409, api.CodeConflict)
@@ -279,5 +289,45 @@ func TestRulesByAPI(t *testing.T) {
 			t.Errorf("%+v, %v", gone, err)
 		}
 		refused(t, s.send(t, request{method: "GET", path: path + "/" + made[0].ID}), 404, api.CodeNotFound)
+	})
+}
+
+// TestRulesOfOtherPolicies adds known rules and starter rules to a policy, and lists what it serves.
+func TestRulesOfOtherPolicies(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		made := post[api.PolicyChangeResponse](t, s, "policies", object{"name": "Other", "product": "sast"}).Policy
+		own := s.policyRule(t, "shared")
+		path := "policies/" + made.ID + "/rules"
+		added := post[api.AddPolicyRulesResponse](t, s, path, object{"rule": "a-rule-to-be-shared", "mode": "comment"}).Rules
+		if len(added) != 1 || added[0].Mode != "comment" || added[0].Version != 1 || added[0].ID == own["policyRuleId"] {
+			t.Errorf("added %+v", added)
+		}
+		post[api.AddPolicyRulesResponse](t, s, path, object{"starter": true})
+		post[api.AddPolicyRulesResponse](t, s, path, object{"text": ruleText("checked", "x"), "checked": true})
+		served, err := s.api().ListServedRules(t.Context(), s.deployment.Slug, made.ID, api.ServedRulesQuery{Texts: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		starters := 0
+		for _, r := range served.Rules {
+			if r.Starter {
+				starters++
+			}
+			if r.Text == "" || r.Checked == (r.Path == "a-rule-to-be-shared") {
+				t.Errorf("%s: checked %v, text %q", r.Path, r.Checked, r.Text)
+			}
+		}
+		if starters == 0 || len(served.Rules) != starters+2 {
+			t.Errorf("%d rules, of them %d starter rules", len(served.Rules), starters)
+		}
+		if bare := get[api.ListServedRulesResponse](t, s, "policies/"+made.ID+"/served-rules"); bare.Rules[0].Text != "" {
+			t.Errorf("a text that was not requested: %+v", bare.Rules[0])
+		}
+		refused(t, s.send(t, request{method: "POST", path: path, body: object{"rule": "none"}}), 404, api.CodeNotFound)
+		secrets := "policies/" + (&world{site: s}).policyID(t, "PRODUCT_TYPE_SECRETS") + "/rules"
+		refused(t, s.send(t, request{method: "POST", path: secrets, body: object{"rule": "a-rule-to-be-shared"}}), 409, api.CodeConflict)
+		for _, body := range []object{{}, {"rule": "a", "starter": true}, {"text": "x", "starter": true}, {"text": "x", "rule": "a"}} {
+			invalid(t, s.send(t, request{method: "POST", path: path, body: body}), "body.text")
+		}
 	})
 }

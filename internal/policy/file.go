@@ -59,7 +59,7 @@ func Gather(product redoubt.IssueType, files ...File) ([]Rule, error) {
 		}
 	}
 	if len(rules) > MaxGathered {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "rules", Message: fmt.Sprintf("are %d: at most %d go in at once; send them in parts, or use redoubt policy add-rules", len(rules), MaxGathered)})
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "rules", Message: fmt.Sprintf("are %d: at most %d go in at once; send them in parts, or use redoubt policies add-rules", len(rules), MaxGathered)})
 	}
 	if len(bad.Fields) > 0 {
 		return nil, &bad

@@ -97,7 +97,7 @@ var described = map[string]routeDoc{
 	"listPolicies":    {"List policies", "All policies of the deployment, by id."},
 	"listPolicyRules": {"List the rules of a policy", "A policy with its rules, by id. Pass `cursor` to get the next page; it is absent on the last one."},
 
-	"updatePolicy": {"Set the mode of a rule", "Decides what the findings of a rule do to a build, in this policy, from the next build on. Rules are taken out of a policy on its page or by `redoubt policy`, not by a mode. A token that is bound to projects may not."},
+	"updatePolicy": {"Set the mode of a rule", "Decides what the findings of a rule do to a build, in this policy, from the next build on. Rules are taken out of a policy on its page or by `redoubt policies`, not by a mode. A token that is bound to projects may not."},
 
 	"createPolicy":      {"Create a policy", "Makes a policy of a product for some projects or all, without rules. It holds from the next build on. A token that is bound to projects may not."},
 	"deletePolicy":      {"Delete a policy", "Drops a policy with its list of rules, its conditions and days. The next full scan removes the findings of rules that no other policy of a project has. The default policy of a product stays. A token that is bound to projects may not."},
@@ -107,7 +107,8 @@ var described = map[string]routeDoc{
 		"At most 300 branches and 100,000 findings are read. Nothing is changed. A token that is bound to projects may not."},
 
 	"addPolicyRules": {"Add rules to a policy", "Takes a file of Semgrep rules in, all or none: everything that is wrong with it is told at once. Another text under an id that is there is its next version. " +
-		"Whether patterns parse is not checked here, as `redoubt policy add-rules` has a scanner do. A token that is bound to projects may not."},
+		"Whether patterns parse is not checked here, as `redoubt policies add-rules` has a scanner do. A token that is bound to projects may not."},
+	"listServedRules":  {"List the served rules of a policy", "The rules that the policy serves to scanners, by id. A token that is bound to projects may not."},
 	"getPolicyRule":    {"Get a rule of a policy", "A rule, with the texts that it has or had. A token that is bound to projects may not."},
 	"removePolicyRule": {"Remove a rule from a policy", "Scanners are given it no more by this policy; where no other one of a project has it, the next full scan removes its findings. Its texts stay. A token that is bound to projects may not."},
 
@@ -136,6 +137,8 @@ var described = map[string]routeDoc{
 		"A finding has 500 comments, and a person writes 300 in 24 hours: one more is a conflict."},
 	"withdrawFindingComment": {"Withdraw a comment on a finding", "Forgets the text of a comment and whom it mentions; that there was one stays. The maker of the token withdraws their own, an administrator any. One that was withdrawn already is a conflict."},
 
+	"importDocuments": {"Import VEX documents", "Stores VEX documents for many projects, all or none: as a multipart form of files, or as a raw body; either may be gzip. " +
+		"A newer document of the same name and projects replaces the stored one. A document for one project is imported as a report of it. A token that is bound to projects may not."},
 	"approveException":  {"Approve a requested exception", "Makes a requested exception active: its findings are ignored on all refs, until a day. It beats what people decided before it, and what they decide later beats it. A VEX document counts as if you had sent it, or some of its `statements`, beside what the active document of its name says already. One that was decided already is a conflict, one that was replaced meanwhile a 404."},
 	"refuseException":   {"Refuse a requested exception", "Ends a request with the reason, or refuses `statements` of a VEX document: uploads of the project do not propose the same again. One that was decided already is a conflict."},
 	"withdrawException": {"Withdraw a requested exception", "Ends a request of the maker of the token. Other people's requests are refused."},

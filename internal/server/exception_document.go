@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/report"
 )
 
 // defaultVEXStatements is how many statements of a document an answer holds when 0 are asked for.
@@ -113,4 +116,64 @@ func (c *call) documentDecided(ctx context.Context, asked, shown redoubt.Excepti
 	}
 	out.Exception, err = c.exceptionOf(ctx, shown)
 	return out, err
+}
+
+// importDocuments reads VEX documents from the body and stores all of them for many projects.
+func (c *call) importDocuments(ctx context.Context, in *api.ImportDocumentsQuery) (*api.ImportDocumentsResponse, error) {
+	if err := redoubt.ProjectGlobs(in.Projects).Check("query.projects"); err != nil {
+		return nil, err
+	}
+	room := c.server.intake.Reserve()
+	defer room.Release()
+	files := &importFiles{call: c, in: &api.ImportQuery{Filename: in.Filename}, may: room.May, free: room.Free, o: report.Options{
+		Key: c.server.SecretKey, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.Add, Built: room.Build,
+	}}
+	err := errors.Join(files.readBody(ctx), c.idempotent.members(in))
+	if err == nil {
+		err = files.readToEnd()
+	}
+	if err != nil {
+		return nil, err
+	}
+	reports := files.reading.Reports(files.secret)
+	for _, r := range reports {
+		if !r.OnlyVEX() {
+			return nil, redoubt.Invalid("body", "is a report of %s and no VEX document of its own: import it as a report of a project", r.Tool)
+		}
+		if why := r.AllRefused(); why != "" {
+			return nil, redoubt.Invalid("body", "%s", why)
+		}
+	}
+	return runIdempotent(room.Within(ctx), c, func(ctx context.Context) (*api.ImportDocumentsResponse, error) {
+		out := &api.ImportDocumentsResponse{Documents: []api.ImportVEX{}, Refused: []api.RefusedItem{}}
+		for _, r := range reports {
+			for _, item := range r.Refused {
+				out.Refused = append(out.Refused, api.RefusedItem{Item: item.Item, Reason: item.Reason})
+			}
+			out.MoreCount += r.MoreRefused
+			for _, d := range r.VEX {
+				d.Projects = in.Projects
+				receipt, err := exceptions.PutVEX(ctx, c.tx, d)
+				if err != nil {
+					return nil, err
+				}
+				out.Documents = append(out.Documents, VEXAnswer(receipt))
+			}
+		}
+		return out, nil
+	})
+}
+
+// documentsBody describes what importDocuments takes.
+func documentsBody() *huma.RequestBody {
+	binary := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+	fields := map[string]*huma.Schema{"file": {Type: huma.TypeArray, Items: binary, Description: "VEX documents."}}
+	return &huma.RequestBody{
+		Required: true, Description: "VEX documents.",
+		Content: map[string]*huma.MediaType{
+			"multipart/form-data":      {Schema: &huma.Schema{Type: huma.TypeObject, Properties: fields, Required: []string{"file"}}},
+			"application/octet-stream": {Schema: binary},
+			"application/json":         {Schema: &huma.Schema{Type: huma.TypeObject, Description: "A VEX document as JSON."}},
+		},
+	}
 }

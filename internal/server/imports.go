@@ -172,7 +172,7 @@ func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
 
 // notDecided says why what an upload says of findings changed none.
 const notDecided = "The token may not triage, so VEX statements are proposed, and findings that the report mutes outside of the code stay open. " +
-	"Who may triage accepts proposals on the page VEX, over the API or with redoubt vex accept, or sends the same again."
+	"Who may triage accepts proposals on the page VEX, over the API or with redoubt exceptions approve, or sends the same again."
 
 func importOf(s ingest.Summary) api.Import {
 	out := api.Import{
@@ -187,10 +187,7 @@ func importOf(s ingest.Summary) api.Import {
 	}
 	dropped, again := 0, 0
 	for i, r := range s.VEX {
-		out.VEX[i] = api.ImportVEX{Name: r.Document.Name, Outcome: string(r.Outcome), Statements: r.Statements, Triaged: r.Changed}
-		if r.Document.ID != 0 {
-			out.VEX[i].ID = decimal(r.Document.ID)
-		}
+		out.VEX[i] = VEXAnswer(r)
 		if r.Outcome == redoubt.VEXProposed {
 			out.Note = notDecided
 		}
@@ -221,6 +218,17 @@ func importOf(s ingest.Summary) api.Import {
 	}
 	for i, r := range s.Refused {
 		out.Refused[i] = api.RefusedItem{Item: r.Item, Reason: r.Reason}
+	}
+	return out
+}
+
+// VEXAnswer describes what became of a document, as the API and the command line do.
+func VEXAnswer(r redoubt.VEXReceipt) api.ImportVEX {
+	out := api.ImportVEX{
+		Name: r.Document.Name, Format: r.Document.Format, Outcome: string(r.Outcome), Statements: r.Statements, Triaged: r.Changed,
+	}
+	if r.Document.ID != 0 {
+		out.ID = decimal(r.Document.ID)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/policy/starter"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -19,10 +21,14 @@ func (c *call) addPolicyRules(ctx context.Context, in *request[api.AddPolicyRule
 	if err != nil {
 		return nil, err
 	}
-	mode, _ := redoubt.ParsePolicyMode(in.Body.Mode)
-	rules, err := policy.Gather(p.Product, policy.File{Name: "text", Text: []byte(in.Body.Text)})
+	b := &in.Body
+	mode, _ := redoubt.ParsePolicyMode(b.Mode)
+	if b.Rule != "" && b.Text == "" && !b.Starter {
+		return c.addKnownRule(ctx, p, b.Rule, mode)
+	}
+	rules, err := rulesToAdd(p.Product, b)
 	if err != nil {
-		return nil, inText(err)
+		return nil, err
 	}
 	list := make([]store.Serving, len(rules))
 	for i, r := range rules {
@@ -30,7 +36,9 @@ func (c *call) addPolicyRules(ctx context.Context, in *request[api.AddPolicyRule
 		if err != nil {
 			return nil, err
 		}
-		list[i] = store.Serving{Rule: content, Text: r.Text, Mode: mode, PolicyID: p.ID}
+		list[i] = store.Serving{
+			Rule: content, Text: r.Text, Checked: b.Checked || b.Starter, Starter: b.Starter, Mode: mode, PolicyID: p.ID,
+		}
 	}
 	served, err := c.tx.ServeRules(ctx, list)
 	if err != nil {
@@ -41,6 +49,85 @@ func (c *call) addPolicyRules(ctx context.Context, in *request[api.AddPolicyRule
 		out.Rules[i] = api.AddedRule{ID: decimal(s.ID), Path: rules[i].ID, Mode: s.Mode.String(), Version: int64(s.Version)}
 	}
 	return out, nil
+}
+
+// rulesToAdd returns the rules of a text, or the starter rules of a product.
+func rulesToAdd(product redoubt.IssueType, b *api.AddPolicyRulesRequest) ([]policy.Rule, error) {
+	switch {
+	case b.Rule != "" || b.Starter == (b.Text != ""):
+		return nil, &redoubt.InvalidError{Fields: []redoubt.FieldError{
+			{Location: "body.text", Message: "send one of text, rule and starter"},
+		}}
+	case b.Starter:
+		rules, err := starter.Rules()
+		return slices.DeleteFunc(rules, func(r policy.Rule) bool { return r.Product != product }), err
+	}
+	rules, err := policy.Gather(product, policy.File{Name: "text", Text: []byte(b.Text)})
+	return rules, inText(err)
+}
+
+// addKnownRule adds a rule of another policy to a policy: served, or, where only reports name it, listed.
+func (c *call) addKnownRule(
+	ctx context.Context, p redoubt.Policy, path string, mode redoubt.PolicyMode,
+) (*api.AddPolicyRulesResponse, error) {
+	out := &api.AddPolicyRulesResponse{Policy: policyOf(p)}
+	served, err := c.tx.ServedRules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(served, func(s redoubt.ServedRule) bool { return s.Rule.Name == path }); i >= 0 {
+		s, err := c.tx.ServeRule(ctx, store.Serving{
+			Rule: served[i].Rule, Text: served[i].Text, Checked: served[i].Checked, Starter: served[i].Starter,
+			Mode: mode, PolicyID: p.ID,
+		})
+		out.Rules = []api.AddedRule{{ID: decimal(s.ID), Path: path, Mode: s.Mode.String(), Version: int64(s.Version)}}
+		return out, err
+	}
+	policies, err := c.tx.Policies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range policies {
+		if other.Product != p.Product {
+			continue
+		}
+		found, err := c.tx.PolicyRuleNamed(ctx, other.ID, path)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			continue
+		}
+		if err == nil {
+			err = c.tx.ListRules(ctx, p.ID, []redoubt.PolicyRule{found}, cmp.Or(mode, redoubt.ModeMonitor))
+		}
+		if err != nil {
+			return nil, err
+		}
+		found, err = c.tx.PolicyRuleNamed(ctx, p.ID, path)
+		out.Rules = []api.AddedRule{{ID: decimal(found.ID), Path: path, Mode: found.Mode.String()}}
+		return out, err
+	}
+	return nil, redoubt.ErrNotFound
+}
+
+func (c *call) listServedRules(ctx context.Context, in *api.ServedRulesQuery) (*api.ListServedRulesResponse, error) {
+	p, err := c.conditional(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListServedRulesResponse{Policy: policyOf(p), Rules: []api.ServedRule{}}
+	served, err := c.tx.ServedRules(ctx)
+	for _, s := range served {
+		if s.PolicyID != p.ID {
+			continue
+		}
+		rule := api.ServedRule{
+			ID: decimal(s.ID), Path: s.Rule.Name, Mode: s.Mode.String(), Version: int64(s.Version), Checked: s.Checked, Starter: s.Starter,
+		}
+		if in.Texts {
+			rule.Text = string(s.Text)
+		}
+		out.Rules = append(out.Rules, rule)
+	}
+	return out, err
 }
 
 // inText places the faults of the text in the body.
@@ -82,7 +169,7 @@ func (c *call) policyRuleResponse(ctx context.Context, p redoubt.Policy, r redou
 		if err = failed; err != nil {
 			break
 		}
-		out.Versions = append(out.Versions, api.RuleVersion{Version: int64(v.Version), Text: string(text), Checked: v.Checked, AddedAt: api.Time{Time: v.AddedAt}, AddedBy: v.AddedBy})
+		out.Versions = append(out.Versions, api.RuleVersion{Version: int64(v.Version), Text: string(text), Checked: v.Checked, Starter: v.Starter, AddedAt: api.Time{Time: v.AddedAt}, AddedBy: v.AddedBy})
 	}
 	return out, err
 }

@@ -110,11 +110,39 @@ func (c *call) previewPolicy(ctx context.Context, in *request[api.PreviewPolicyR
 	out := &api.PolicyImpact{
 		Policy: policyOf(p), Projects: int64(i.Projects), ProjectsNow: int64(i.Before), Branches: int64(i.Branches), Open: int64(i.Open),
 		Blocking: int64(i.Blocking), BlockingNow: int64(i.Now), Builds: int64(i.Builds), BuildsNow: int64(i.Failing), Removed: int64(i.Removed),
-		UnservedRules: orEmpty(i.Unserved), Changed: []api.ChangedBranch{}, Partial: i.Cut || i.Large > 0, LargerBranches: int64(i.Large),
+		UnservedRules: orEmpty(i.Unserved), Changed: []api.ChangedBranch{}, Matches: []api.PolicyMatch{}, Partial: i.Cut || i.Large > 0, LargerBranches: int64(i.Large),
 		UnmatchedBranches: orEmpty(unmatched.Globs), ScannedRefs: orEmpty(unmatched.Refs),
 	}
 	for _, one := range i.Changed {
 		out.Changed = append(out.Changed, api.ChangedBranch{Project: one.Project.Name, Ref: one.Ref, BlockingNow: int64(one.Before), Blocking: int64(one.After)})
 	}
-	return out, nil
+	if b.Project == "" {
+		return out, nil
+	}
+	return out, c.addMatches(ctx, p, b, out)
+}
+
+// maxMatches bounds the matches in an answer.
+const maxMatches = 1000
+
+// addMatches adds the stored findings of a project that the policy's conditions match.
+func (c *call) addMatches(ctx context.Context, p redoubt.Policy, b *api.PreviewPolicyRequest, out *api.PolicyImpact) error {
+	project, err := c.tx.ProjectByName(ctx, b.Project)
+	if err != nil {
+		return err
+	}
+	mode, _ := redoubt.ParsePolicyMode(b.Mode)
+	matches, err := policy.FindMatches(ctx, c.tx, project, p, mode)
+	for i := range matches {
+		m := &matches[i]
+		if out.MatchCount++; m.Fails {
+			out.MatchesFailing++
+		}
+		if i < maxMatches {
+			out.Matches = append(out.Matches, api.PolicyMatch{
+				Ref: m.Ref, Mode: m.Mode.String(), Known: m.Known, Fails: m.Fails, Text: m.Explained(),
+			})
+		}
+	}
+	return err
 }

@@ -54,7 +54,7 @@ func newSpec() *spec {
 		o := &operation{described: s.describe(route), params: map[string]bool{}}
 		s.operations[route.ID] = o
 		route.handler(s.api, o)
-		if o.described.RequestBody != nil || route.ID == "importReports" {
+		if o.described.RequestBody != nil || takesFiles(route.ID) {
 			o.fails(http.StatusRequestEntityTooLarge)
 			o.fails(http.StatusUnsupportedMediaType)
 		}
@@ -75,10 +75,14 @@ func newSpec() *spec {
 		s.operations[id].described.RequestBody.Required = true
 	}
 	s.operations["importReports"].described.RequestBody = importBody()
+	s.operations["importDocuments"].described.RequestBody = documentsBody()
 	s.operations["downloadSBOM"].described.Responses["200"].Content = documentContent()
 	s.operations["exportFindings"].described.Responses["200"].Content = exportContent()
 	return s
 }
+
+// takesFiles reports whether the body of an operation is files.
+func takesFiles(id string) bool { return id == "importReports" || id == "importDocuments" }
 
 // finish describes what the types of an operation's handler do not.
 func (s *spec) finish(o *operation) {

@@ -129,7 +129,7 @@ func TestConditionsOnThePages(t *testing.T) {
 	s := demoSite(t)
 	id := policyOf(s, "supply-chain")
 	page := "/policies/" + id
-	says(t, s.page(page), "redoubt policy condition add supply-chain")
+	says(t, s.page(page), "redoubt policies conditions create supply-chain")
 	if strings.Contains(s.page(page), `name="grace"`) {
 		t.Error("a triager is offered the form of conditions")
 	}

@@ -147,7 +147,7 @@ func (req *request) addRules() error {
 		req.redirect(req.to("/policies/" + decimal(req.pathID) + "?added=" + strconv.Itoa(added)))
 		return nil
 	case errors.Is(err, redoubt.ErrTooLarge):
-		status, p.Faults = http.StatusRequestEntityTooLarge, []redoubt.FieldError{{Location: "files", Message: "have more than 4 MiB together: hand them in one after the other, or by redoubt policy add-rules"}}
+		status, p.Faults = http.StatusRequestEntityTooLarge, []redoubt.FieldError{{Location: "files", Message: "have more than 4 MiB together: hand them in one after the other, or by redoubt policies add-rules"}}
 	case errors.As(err, &invalid):
 		p.Faults = invalid.Fields
 	case errors.Is(err, redoubt.ErrConflict):

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+// describeVEX describes what became of a document.
+func describeVEX(d api.ImportVEX) string {
+	name := d.Format + " " + d.Name
+	switch redoubt.VEXOutcome(d.Outcome) {
+	case redoubt.VEXSame:
+		return name + " says nothing new"
+	case redoubt.VEXOlder:
+		return name + " is older than the one that is held: nothing changed"
+	case redoubt.VEXProposed:
+		return fmt.Sprintf("%s is proposed as %s, %s, and decides nothing until it is accepted", name, d.ID, statements(d.Statements))
+	case redoubt.VEXRefused:
+		return name + " says only what was refused before: it is not held"
+	case redoubt.VEXDropped:
+		return name + " made way for what the same upload proposes after it: it is not held"
+	case redoubt.VEXWithdrawn:
+		return fmt.Sprintf("%s says nothing any more; %s", name, decided(d.Triaged))
+	}
+	return fmt.Sprintf("%s is held as %s, %s; %s", name, d.ID, statements(d.Statements), decided(d.Triaged))
+}
+
+func statements(n int) string {
+	if n == 1 {
+		return "1 statement"
+	}
+	return fmt.Sprintf("%d statements", n)
+}
+
+type exceptionsImportCmd struct {
+	webAPI
+	Project []string `help:"Only for projects whose name matches: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
+	Files   []string `arg:"" name:"file" help:"OpenVEX, or CycloneDX that lists no components."`
+}
+
+// Run imports the documents, which decide about findings at once.
+func (c exceptionsImportCmd) Run(a *app) error {
+	for _, glob := range c.Project {
+		if strings.TrimSpace(glob) == "" {
+			return errors.New("--project is empty; leave it out to mean all projects")
+		}
+	}
+	var files []api.File
+	for _, name := range c.Files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		files = append(files, api.File{Name: name, Data: text})
+	}
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	answer, err := client.ImportDocuments(a.ctx, deployment, api.ImportDocumentsQuery{Projects: c.Project}, files)
+	if err != nil {
+		return err
+	}
+	if c.Output != "table" {
+		rows := redoubt.Map(answer.Documents, func(d api.ImportVEX) []string {
+			return []string{d.ID, d.Format, d.Name, d.Outcome, strconv.Itoa(d.Statements), strconv.Itoa(d.Triaged)}
+		})
+		return c.print(a, "ID FORMAT NAME OUTCOME STATEMENTS TRIAGED", rows, answer)
+	}
+	for _, item := range answer.Refused {
+		fmt.Fprintf(a.out, "  refused %s: %s\n", item.Item, item.Reason)
+	}
+	if answer.MoreCount > 0 {
+		fmt.Fprintf(a.out, "  refused %d more\n", answer.MoreCount)
+	}
+	for _, d := range answer.Documents {
+		if _, err := fmt.Fprintln(a.out, describeVEX(d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Match is a stored finding that a condition matches.
+type Match struct {
+	Sighting
+	Ref   string
+	Fails bool // it would fail a build
+}
+
+// MatchStorage is what FindMatches reads.
+type MatchStorage interface {
+	GateStorage
+	HoldingRefs(ctx context.Context, packages []int64) ([]redoubt.ProjectRef, error)
+	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []redoubt.Scan, more bool, err error)
+}
+
+// AsTried returns a policy without excluded paths, its conditions in a mode other than 0.
+func AsTried(p redoubt.Policy, mode redoubt.PolicyMode) redoubt.Policy {
+	p.Conditions = slices.Clone(p.Conditions)
+	for i := range p.Conditions {
+		p.Conditions[i].Mode = cmp.Or(mode, p.Conditions[i].Mode)
+	}
+	p.Excludes = nil
+	return p
+}
+
+// maxStreams bounds the branches and sources of a project that are compared.
+const maxStreams = 10_000
+
+// FindMatches returns the stored findings of a project that the conditions of a policy match, each
+// once, on every branch; those with lockfiles need no scan. A mode other than 0 replaces that
+// of the conditions.
+func FindMatches(ctx context.Context, s MatchStorage, project redoubt.Project, p redoubt.Policy, mode redoubt.PolicyMode) (list []Match, err error) {
+	var scans []redoubt.Scan
+	if p.Product == redoubt.SCA {
+		refs, err := s.HoldingRefs(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, at := range refs {
+			if at.ProjectID == project.ID {
+				scans = append(scans, redoubt.Scan{ProjectID: at.ProjectID, Ref: at.Ref, Source: Source})
+			}
+		}
+	}
+	standing, _, err := s.StandingScans(ctx, time.Unix(0, 0), []int64{project.ID}, maxStreams)
+	if err != nil {
+		return nil, err
+	}
+	all := AsTried(p, mode)
+	all.BlockAll = true // known ones match too
+	given := For(project, []redoubt.Policy{all}, nil)
+	listed := map[int64]bool{}
+	for _, scan := range append(scans, standing...) {
+		scan.Products = redoubt.Products(0).With(p.Product)
+		open, err := s.OpenFindings(ctx, project.ID, scan.Ref, scan.Source)
+		if err != nil {
+			return nil, err
+		}
+		open = slices.DeleteFunc(open, func(f redoubt.Finding) bool { return f.IssueType != p.Product })
+		found, err := StoredFindings(ctx, s, project, scan, open, given)
+		if err != nil {
+			return nil, err
+		}
+		outcome := Evaluate(found, given)
+		for _, match := range slices.Concat(outcome.Blocking, outcome.Noted) {
+			if !listed[match.Finding.ID] {
+				listed[match.Finding.ID] = true
+				fails := match.Mode == redoubt.ModeBlock && (!match.Known || p.BlockAll)
+				list = append(list, Match{match, scan.Ref, fails})
+			}
+		}
+	}
+	return list, nil
+}
