@@ -60,7 +60,7 @@ func TestCheckFindsWhatDecisionsHangOn(t *testing.T) {
 		{"DELETE FROM lineage_identity WHERE deployment_id = %d", "is live, and no lineage has its identity"},
 		{"DELETE FROM triage_event WHERE deployment_id = %d", "was decided on, and triage_event has nothing of it"},
 		{"DELETE FROM scan_account WHERE deployment_id = %d", "was applied, and scan_account has nothing of it"},
-		{"DELETE FROM vex_statement WHERE deployment_id = %d", "has not as many statements as it says"},
+		{"DELETE FROM exception_statement WHERE deployment_id = %d", "has not as many statements as it says"},
 		{"DELETE FROM ticket_finding WHERE deployment_id = %d", ", and is linked to 0"},
 	} {
 		t.Run(strings.Fields(c.damage)[2], func(t *testing.T) {
