@@ -142,30 +142,6 @@ func (t tenant) update(a *app, fn func(context.Context, *store.Tx) (done string,
 	return errors.Join(err, st.Close())
 }
 
-// listed are the flags of lists that may be long.
-type listed struct {
-	After int64 `help:"Only what comes after this id." placeholder:"ID"`
-	Limit int   `help:"List at most this many, by id." default:"1000" placeholder:"N"`
-}
-
-// Validate is called by the parser of the command line.
-func (l listed) Validate() error {
-	if l.Limit < 1 || l.Limit > 100_000 {
-		return errors.New("--limit must be 1 to 100000")
-	}
-	return nil
-}
-
-// table prints rows whose first cell is their id, and how to list those that come
-// after them.
-func (l listed) table(a *app, head string, rows [][]string, more bool) error {
-	if err := table(a.out, head, rows); err != nil || !more {
-		return err
-	}
-	_, err := fmt.Fprintf(a.out, "there are more: list them with --after %s\n", rows[len(rows)-1][0])
-	return err
-}
-
 // table prints rows under a head, in columns: each on one line, and nothing that a
 // terminal would obey, whatever is in a cell. All tables go through it.
 func table(w io.Writer, head string, rows [][]string) error {
