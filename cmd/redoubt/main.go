@@ -68,18 +68,22 @@ type cli struct {
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run executes one command line and returns its exit code: 0 for success, 1
-// when the command failed, 2 when the line itself is wrong.
-func run(args []string) int {
-	exit, exited := 0, false
-	parser, err := kong.New(&cli{},
+// newParser returns the parser of the command line.
+func newParser(grammar *cli, options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(grammar, append(options,
 		kong.Name("redoubt"),
 		kong.Description("An open, self-hosted code-security platform: findings, triage, dependencies and policies over one Web API."),
 		kong.Configuration(config.Load),
 		kong.ExplicitGroups([]kong.Group{{Key: "api", Title: "With a server, or beside its database:"}}),
 		kong.Vars{"formats": formats(), "dueClasses": dueHelp},
-		kong.Exit(func(code int) { exit, exited = code, true }),
-	)
+	)...)
+}
+
+// run executes one command line and returns its exit code: 0 for success, 1
+// when the command failed, 2 when the line itself is wrong.
+func run(args []string) int {
+	exit, exited := 0, false
+	parser, err := newParser(&cli{}, kong.Exit(func(code int) { exit, exited = code, true }))
 	if err != nil {
 		return printError(err, 2)
 	}

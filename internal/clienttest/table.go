@@ -32,7 +32,8 @@ type Client struct {
 	Verdict string
 }
 
-var update = flag.Bool("update", false, "write the rows of docs/clients.md")
+// Update is the flag -update of tests that write pages of the documentation.
+var Update = flag.Bool("update", false, "write the rows of docs/clients.md")
 
 const (
 	docs   = "docs/clients.md"
@@ -50,7 +51,7 @@ func Tell(t *testing.T, c Client) {
 		t.Fatalf("clienttest.Names has no %q", c.Name)
 	}
 	row := fmt.Sprintf("| %s | %s | %s | %s |\n", c.Name, c.Version, operations(t, c.Asked), c.Verdict)
-	if *update {
+	if *Update {
 		rewrite(t, c.Name, row)
 		return
 	}
