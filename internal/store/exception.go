@@ -242,7 +242,7 @@ func (tx *Tx) DecideException(ctx context.Context, verb string, before, e redoub
 		return e, err
 	}
 	tx.audit("exception."+verb, subject("exception", e.ID), imageOfException(before), imageOfException(e))
-	asked := e.OfFindings() && (before.State == redoubt.ExceptionRequested || e.State == redoubt.ExceptionRequested)
+	asked := e.OfFindings() && (before.State == redoubt.ExceptionRequested || verb == undone)
 	if asked && e.State != redoubt.ExceptionWithdrawn { // the asker withdrew it and knows
 		if err := tx.notifyOfException(ctx, redoubt.EventExceptionDecided, e, e.Answer); err != nil {
 			return e, err
@@ -277,8 +277,11 @@ func (tx *Tx) EndExpiredExceptions(ctx context.Context) error {
 	return nil
 }
 
-// expired is the verb of exceptions whose time is over.
-const expired = "expire"
+// Verbs of exceptions whose time is over, and of approvals that were undone.
+const (
+	expired = "expire"
+	undone  = "reopen"
+)
 
 func (tx *Tx) endExceptions(ctx context.Context, list []redoubt.Exception, why string) error {
 	for _, before := range list {
