@@ -2,7 +2,7 @@ package redoubt
 
 import "time"
 
-// ExceptionCase is a lineage with all that tells whether exceptions or VEX
+// ExceptionCase is a lineage with all that decides whether exceptions or VEX
 // statements cover it. The store reads it, internal/exceptions judges it.
 type ExceptionCase struct {
 	Lineage     Lineage

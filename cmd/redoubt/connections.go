@@ -24,7 +24,7 @@ type connectionsCmd struct {
 	Drop         connectionsDropCmd         `cmd:"" help:"Part repositories from their projects, by name or glob. The projects stay."`
 	Replies      connectionsRepliesCmd      `cmd:"" help:"Say whose replies to comments at change requests decide about findings."`
 	Tickets      connectionsTicketsCmd      `cmd:"" help:"Show or set where tickets about findings are created."`
-	Hooks        connectionsHooksCmd        `cmd:"" help:"Have the host tell the server of pushes and change requests; else it is asked every five minutes."`
+	Hooks        connectionsHooksCmd        `cmd:"" help:"Make webhooks at the host for pushes and change requests; without them the server polls every five minutes."`
 	Deliveries   connectionsDeliveriesCmd   `cmd:"" help:"List what the host told by webhooks, and what came of it, the newest first."`
 }
 

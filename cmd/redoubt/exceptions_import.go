@@ -22,9 +22,9 @@ func describeVEX(d api.ImportVEX) string {
 	case redoubt.VEXProposed:
 		return fmt.Sprintf("%s is proposed as %s, %s, and decides nothing until it is accepted", name, d.ID, statements(d.Statements))
 	case redoubt.VEXRefused:
-		return name + " says only what was refused before: it is not held"
+		return name + " has only statements that were refused before: it is not stored"
 	case redoubt.VEXDropped:
-		return name + " made way for what the same upload proposes after it: it is not held"
+		return name + " made way for later proposals of the same upload: it is not stored"
 	case redoubt.VEXWithdrawn:
 		return fmt.Sprintf("%s says nothing any more; %s", name, decided(d.Triaged))
 	}

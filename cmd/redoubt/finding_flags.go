@@ -17,7 +17,7 @@ type findingFlags struct {
 	Severity     []string `help:"Only these severities: low, medium, high, critical." enum:"low,medium,high,critical" placeholder:"SEVERITY"`
 	Confidence   []string `help:"Only these confidences: low, medium, high." enum:"low,medium,high" placeholder:"CONFIDENCE"`
 	Reason       []string `help:"Only what is ignored for one of these reasons: acceptable_risk, false_positive, no_time, no_triage_reason." enum:"acceptable_risk,false_positive,no_time,no_triage_reason" placeholder:"REASON"`
-	Assignee     []string `help:"Only findings of these users; @nobody for those that are not assigned." placeholder:"USER"`
+	Assignee     []string `help:"Only findings that these users have; @nobody selects findings without one." placeholder:"USER"`
 	Rule         []string `help:"Only findings of these rules." placeholder:"NAME"`
 	Ruleset      []string `help:"Only findings of rules of these rulesets." placeholder:"NAME"`
 	Category     []string `help:"Only findings of these categories." placeholder:"NAME"`
@@ -37,7 +37,7 @@ type findingFlags struct {
 	Transitivity []string `help:"Only direct, transitive or unknown dependencies. Supply chain only." enum:"direct,transitive,unknown" placeholder:"WORD"`
 	Malicious    *bool    `help:"Only malicious dependencies; --no-malicious: all others. Supply chain only." negatable:""`
 	Exploited    *bool    `help:"Only vulnerabilities that are known to be exploited; --no-exploited: all others. Supply chain only." negatable:""`
-	Unrated      *bool    `help:"Only vulnerabilities whose severity nobody told; --no-unrated: all others. Supply chain only." negatable:""`
+	Unrated      *bool    `help:"Only vulnerabilities without a severity; --no-unrated: all others. Supply chain only." negatable:""`
 
 	SecretType []string `help:"Only these kinds of credentials. Secrets only." placeholder:"NAME"`
 	Validation []string `help:"Only credentials of which this is known: confirmed_valid, confirmed_invalid, validation_error, no_validator. Secrets only." enum:"confirmed_valid,confirmed_invalid,validation_error,no_validator" placeholder:"STATE"`

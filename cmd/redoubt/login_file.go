@@ -20,8 +20,7 @@ type keptLogin struct {
 	Expires  time.Time `json:"expires,omitzero"`
 }
 
-// loginFile is where it lies: in the settings of the person, for nobody else to
-// read.
+// loginFile is the path of the login in the user's settings. Only the user can read it.
 func loginFile() (string, error) {
 	folder, err := os.UserConfigDir()
 	return filepath.Join(folder, "redoubt", "login.json"), err

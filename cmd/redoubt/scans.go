@@ -113,8 +113,8 @@ type scansFailuresCmd struct {
 	Limit int `help:"List at most this many, the newest first." default:"50" placeholder:"N"`
 }
 
-// Run lists failed runs: those of the deployment, and those that no token tells
-// the deployment of, for whoever reads this runs the server.
+// Run lists failed runs of the deployment, and failed runs without a known token. Only operators
+// of the server can run this command, so they may see both.
 func (c scansFailuresCmd) Run(a *app) error {
 	if c.Limit < 1 {
 		return errors.New("--limit must be 1 or more")

@@ -81,7 +81,7 @@ type userCreateCmd struct {
 	tenant
 	linkFlags
 	Name        string `arg:"" help:"Name to sign in with: lower-case letters, digits and . _ @ + -."`
-	Role        string `help:"What the user may do: viewer (look), triager (decide, hand in scans), admin (manage)." enum:"viewer,triager,admin" default:"viewer"`
+	Role        string `help:"Role of the user: viewer (read), triager (decide, upload scans), admin (manage)." enum:"viewer,triager,admin" default:"viewer"`
 	DisplayName string `help:"Full name, for others." placeholder:"NAME"`
 	Link        bool   `help:"Print a one-time link to set the password with, instead of asking for it."`
 }

@@ -29,7 +29,7 @@ type senders struct {
 }
 
 // open returns a client of a handler in this process, which listens nowhere and runs no
-// jobs: the next server does what is queued.
+// jobs: the next server runs the queued ones.
 func (r reach) open(a *app, to senders) (*api.Client, string, error) {
 	storage := r.Storage
 	if storage.Data == "" {

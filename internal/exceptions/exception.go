@@ -110,7 +110,7 @@ func applyException(ctx context.Context, s Store, list []redoubt.Exception, scop
 	return changed, s.EndExpiredExceptions(ctx)
 }
 
-// PreviewAdding tells what Add would change. It only reads.
+// PreviewAdding returns what Add would change. It only reads.
 func PreviewAdding(ctx context.Context, s Store, e redoubt.Exception) (Effect, error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
@@ -120,7 +120,7 @@ func PreviewAdding(ctx context.Context, s Store, e redoubt.Exception) (Effect, e
 	return judge(ctx, s, append(list, e), scopeOf(e))
 }
 
-// PreviewRemoving tells what Remove would change. It only reads.
+// PreviewRemoving returns what Remove would change. It only reads.
 func PreviewRemoving(ctx context.Context, s Store, e redoubt.Exception) (Effect, error) {
 	if e.Document != nil {
 		return previewRemovingVEX(ctx, s, e)

@@ -90,7 +90,7 @@ func review(ctx context.Context, s Store, list []redoubt.Exception, d redoubt.VE
 	return r, nil
 }
 
-// previewRemovingVEX tells what the end of a document would change. It only reads.
+// previewRemovingVEX returns what the end of a document would change. It only reads.
 func previewRemovingVEX(ctx context.Context, s Store, e redoubt.Exception) (changed Effect, err error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {

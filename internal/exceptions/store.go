@@ -60,7 +60,7 @@ type Store interface {
 	// MostVEXProposals is VEXProposals of the project that has most documents, or
 	// whose documents say most.
 	MostVEXProposals(ctx context.Context, byBytes bool) ([]redoubt.Exception, error)
-	// RefusedVEX tells which statements were refused of a project, by their ids.
+	// RefusedVEX returns which statements were refused of a project, by their ids.
 	RefusedVEX(ctx context.Context, projectID int64, ids []string) (map[string]bool, error)
 	// RefuseVEX remembers that statements of a proposed document were refused.
 	RefuseVEX(ctx context.Context, d redoubt.VEXDocument, ids []string) error
@@ -78,7 +78,7 @@ type Store interface {
 	// to the trail.
 	UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error
 
-	// ExceptionChanges tells what happened since the mark that was saved last.
+	// ExceptionChanges returns what happened since the mark that was saved last.
 	ExceptionChanges(ctx context.Context) (redoubt.ExceptionChanges, error)
 	SaveExceptionMark(ctx context.Context, mark redoubt.ExceptionMark) error
 }

@@ -300,7 +300,7 @@ const openLineage = `l.triage_state <> $3 AND EXISTS (SELECT 1 FROM finding f
 	WHERE f.deployment_id = l.deployment_id AND f.lineage_id = l.id AND f.state = $2)`
 
 // endRequests ends the requests of which nothing is open any more, in the commit that made it
-// so: scans fixed it, somebody decided about it, or it was removed.
+// so: a scan fixed it, a user decided about it, or it was removed.
 func (tx *Tx) endRequests(ctx context.Context) error {
 	opens := func(c changeRun) bool { return isRun(c.kind) } // of findings and lineages: nothing else says what is open
 	if tx.deployment.OpenRequests == 0 || !slices.ContainsFunc(tx.changes, opens) {

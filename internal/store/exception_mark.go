@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// ExceptionChanges tells what happened since the mark that SaveExceptionMark saved
+// ExceptionChanges returns what happened since the mark that SaveExceptionMark saved
 // last. Without one, or where the feed does not reach back to it, that is unknown.
 func (tx *Tx) ExceptionChanges(ctx context.Context) (c redoubt.ExceptionChanges, err error) {
 	c.Now = redoubt.ExceptionMark{Version: tx.Version(), At: tx.now}

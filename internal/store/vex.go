@@ -189,8 +189,8 @@ func (tx *Tx) forgetVEXOf(ctx context.Context, projectID int64, ref string) erro
 	return tx.countRequestedExceptions(ctx)
 }
 
-// mergeVEX hands the documents of a project to another, but for those of which
-// that has one of the same name.
+// mergeVEX moves the documents of a project to another, except where that has one of the same
+// name.
 func (tx *Tx) mergeVEX(ctx context.Context, from, into int64) error {
 	double, err := many(ctx, tx, scalar[int64], `SELECT f.id FROM exception f JOIN exception t
 		ON t.deployment_id = f.deployment_id AND t.kind = f.kind AND t.ref = f.ref AND t.projects_json = f.projects_json AND t.target = f.target AND t.state = f.state
@@ -232,7 +232,7 @@ func (tx *Tx) MostVEXProposals(ctx context.Context, byBytes bool) ([]redoubt.Exc
 	return tx.VEXProposals(ctx, most[0])
 }
 
-// RefusedVEX tells which statements were refused of a project, by their ids.
+// RefusedVEX returns which statements were refused of a project, by their ids.
 func (tx *Tx) RefusedVEX(ctx context.Context, projectID int64, ids []string) (map[string]bool, error) {
 	refused := map[string]bool{}
 	in, arg := tx.in("statement", 3, ids)
@@ -261,7 +261,7 @@ func (tx *Tx) RefuseVEX(ctx context.Context, d redoubt.VEXDocument, ids []string
 	return err
 }
 
-// mergeVEXRefusals hands what was refused of a project to another.
+// mergeVEXRefusals moves the refusals of a project to another.
 func (tx *Tx) mergeVEXRefusals(ctx context.Context, from, into int64) error {
 	_, err := tx.exec(ctx, `DELETE FROM exception_refusal WHERE deployment_id = $1 AND project_id = $2 AND statement IN
 		(SELECT statement FROM exception_refusal WHERE deployment_id = $1 AND project_id = $3)`, from, into)

@@ -36,13 +36,13 @@ func proposedApproval(until, now time.Time) exceptionDecision {
 
 // exceptionsDone are what the page of an exception says first, by the word in the address.
 var exceptionsDone = map[string]string{
-	"asked": "You asked for an exception. Whoever may triage finds it in the queue, and this page says what became of it.", "approved": "Approved. Its findings are ignored, and fail no build.",
+	"asked": "You asked for an exception. Triagers find it in the queue, and this page shows their decision.", "approved": "Approved. Its findings are ignored, and fail no build.",
 	"refused": "Refused. The finding’s history says why.", "withdrawn": "Withdrawn.",
 	"undone": "Undone. It waits for a decision again, and its findings are as they were.",
 }
 
-// refusal is what people are told where what they asked will not do; false where it is
-// another fault.
+// refusal returns the status and the text of an error in the input or of a conflict; false for
+// other errors.
 func refusal(err error) (status int, why string, is bool) {
 	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
 		return http.StatusBadRequest, invalid.Fields[0].Message, true
