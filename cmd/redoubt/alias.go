@@ -13,7 +13,7 @@ var (
 	oldVerbs = map[string]map[string]string{
 		"connections": {"add": "create", "remove": "delete"},
 		"exceptions":  {"add": "create", "remove": "delete", "ask": "request"},
-		"policies":    {"set": "update", "remove": "remove-rule", "condition": "conditions"},
+		"policies":    {"test": "preview", "set": "update", "remove": "remove-rule", "condition": "conditions"},
 		"conditions":  {"add": "create", "remove": "delete"},
 	}
 	oldVEX = map[string][]string{

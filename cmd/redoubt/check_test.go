@@ -77,7 +77,7 @@ func TestCheckEndsWithACode(t *testing.T) {
 // TestCheckGoesOn damages a deployment so that its findings cannot be listed, and the
 // next one too: both are told, and it is a fault.
 func TestCheckGoesOn(t *testing.T) {
-	w := newTrialWorld(t)
+	w := newCheckWorld(t)
 	w.scan("main", "a.js", "b.js")
 	first := w.deployment
 	var err error
@@ -119,7 +119,7 @@ func TestCheckGoesOn(t *testing.T) {
 // TestCheckComparesListsWithRows holds that each count which differs between what is
 // listed and what is stored is told, whichever of the two has more.
 func TestCheckComparesListsWithRows(t *testing.T) {
-	w := newTrialWorld(t)
+	w := newCheckWorld(t)
 	w.scan("main", "a.js", "b.js", "c.js")
 	w.scan("main", "a.js", "b.js")
 	var stored map[store.FindingCount]int

@@ -56,9 +56,6 @@ type keyRotateCmd struct{ config.Storage }
 // Run replaces the key that signs.
 func (c keyRotateCmd) Run(a *app) error {
 	return withKeys(a, c.Storage, func(ring keyring.Ring) error {
-		if _, err := os.Stat(c.KeyPath()); err != nil {
-			return errors.New("there is no key file yet: redoubt key show --key-file FILE moves the keys out of the database first")
-		}
 		if err := ring.Rotate(a.clock()).Replace(c.KeyPath()); err != nil {
 			return err
 		}
@@ -92,7 +89,7 @@ func (c keyUseCmd) run(a *app, st *store.Store, ring keyring.Ring) error {
 	case err != nil:
 		return err
 	case check == nil:
-		return errors.New("this database knows no key file yet: the first start of a server makes one, or moves the keys to it")
+		return errors.New("this database knows no key file yet: the first start of a server makes one")
 	case !ring.Fits(check):
 		return fmt.Errorf("the key file %s is not the one of this database: %w", c.File, errKeyFile)
 	}
@@ -128,10 +125,7 @@ func (c keyNewCmd) run(a *app, st *store.Store) error {
 	if _, err := os.Stat(c.KeyPath()); err == nil {
 		return fmt.Errorf("there is a key file %s: move it away first, it may belong to another database", c.KeyPath())
 	}
-	if held, err := a.setting(st, secretKey); err != nil || held != nil {
-		return errors.Join(err, errors.New("the keys of this database still lie in it, so none are lost: redoubt key show --key-file FILE moves them"))
-	}
-	ring := keyring.New(nil, nil, a.clock())
+	ring := keyring.New(a.clock())
 	// In this order: where no file can be made, the one that is lost still fits.
 	if err := ring.Create(c.KeyPath()); err != nil {
 		return err

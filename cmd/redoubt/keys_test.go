@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -52,7 +53,7 @@ func TestDamageIsNotBlamedOnKeys(t *testing.T) {
 	if _, err := a.keys(c, st); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(st.Close(), keyring.New(nil, nil, time.Now()).Replace(c.KeyPath()), scribble(at.Dir)); err != nil {
+	if err := errors.Join(st.Close(), keyring.New(time.Now()).Replace(c.KeyPath()), scribble(at.Dir)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.keys(c, storetest.Open(t, at)); !errors.Is(err, redoubt.ErrDamaged) {
@@ -120,56 +121,18 @@ func TestAFlippedBitInTheKeyFileIsSaid(t *testing.T) {
 	})
 }
 
-// The keys of an older version move to the file, as they are, and leave the database.
-func TestKeysLeaveTheDatabase(t *testing.T) {
-	secret, signing := bytes.Repeat([]byte("secret 8"), 4), bytes.Repeat([]byte("signing "), 4)
+// TestKeysOfADevelopmentVersionAreRefused holds that a database with keys in it gets no new key
+// file: secrets would lose their triage.
+func TestKeysOfADevelopmentVersionAreRefused(t *testing.T) {
 	eachKeyed(t, func(t *testing.T, a *app, c config.Storage, st *store.Store) {
-		for name, value := range map[string][]byte{secretKey: secret, signingKey: signing} {
-			if err := st.PutSetting(t.Context(), name, value); err != nil {
-				t.Fatal(err)
-			}
-		}
-		ring, err := a.keys(c, st)
-		if use, _ := ring.SigningKeys(time.Now()); err != nil || !bytes.Equal(ring.Secret, secret) || !bytes.Equal(use, signing) {
-			t.Fatalf("the ring has other keys: %v", err)
-		}
-		for _, name := range []string{secretKey, signingKey} {
-			if value, err := a.setting(st, name); err != nil || value != nil {
-				t.Errorf("the database keeps the %s: %v", name, err)
-			}
-		}
-		again, err := a.keys(c, st)
-		if err != nil || !bytes.Equal(again.Secret, secret) {
-			t.Errorf("at the next start: %v", err)
-		}
-		if c.DatabaseURL != "" {
-			return
-		}
-		for _, file := range []string{store.FileName, store.FileName + "-wal"} {
-			text, err := os.ReadFile(filepath.Join(c.Data, file))
-			if err == nil && (bytes.Contains(text, secret) || bytes.Contains(text, signing)) {
-				t.Errorf("%s still has bytes of the keys", file)
-			}
-		}
-	})
-}
-
-// A start that died between two of its steps is made good by the next one.
-func TestKeysSurviveAStartThatDied(t *testing.T) {
-	secret := bytes.Repeat([]byte("secret 8"), 4)
-	eachKeyed(t, func(t *testing.T, a *app, c config.Storage, st *store.Store) {
-		if err := st.PutSetting(t.Context(), secretKey, secret); err != nil {
+		if err := st.PutSetting(t.Context(), developmentKey, bytes.Repeat([]byte("secret 8"), 4)); err != nil {
 			t.Fatal(err)
 		}
-		if err := keyring.New(secret, nil, time.Now()).Create(c.KeyPath()); err != nil { // and then it died
-			t.Fatal(err)
+		if _, err := a.keys(c, st); err == nil {
+			t.Error("a key file was made")
 		}
-		ring, err := a.keys(c, st)
-		if err != nil || !bytes.Equal(ring.Secret, secret) {
-			t.Fatalf("the next start: %v", err)
-		}
-		if value, err := a.setting(st, secretKey); err != nil || value != nil {
-			t.Errorf("the database keeps the key: %v", err)
+		if _, err := os.Stat(c.KeyPath()); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the key file: %v", err)
 		}
 	})
 }
@@ -183,20 +146,10 @@ func TestOtherKeysAreRefused(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		if err := st.PutSetting(t.Context(), secretKey, bytes.Repeat([]byte("secret 8"), 4)); err != nil {
-			t.Fatal(err)
-		}
-		if err := keyring.New(nil, nil, time.Now()).Create(c.KeyPath()); err != nil {
-			t.Fatal(err)
-		}
-		refused("another database's file, the keys still here", "has keys of its own")
-		if err := os.Remove(c.KeyPath()); err != nil {
-			t.Fatal(err)
-		}
 		if _, err := a.keys(c, st); err != nil {
 			t.Fatal(err)
 		}
-		if err := keyring.New(nil, nil, time.Now()).Replace(c.KeyPath()); err != nil {
+		if err := keyring.New(time.Now()).Replace(c.KeyPath()); err != nil {
 			t.Fatal(err)
 		}
 		refused("another file", "is not the one of this database")

@@ -24,7 +24,7 @@ type policiesCmd struct {
 	RemoveRule policiesRemoveRuleCmd `cmd:"" help:"Stop serving a rule. The next full scan removes its findings."`
 	History    policiesHistoryCmd    `cmd:"" help:"List the versions of a rule, or print one."`
 	Conditions policiesConditionsCmd `cmd:"" help:"Manage conditions: which findings fail builds, whatever rule reports them."`
-	Test       policiesTestCmd       `cmd:"" help:"Try rules on a checkout before they are served."`
+	Preview    policiesPreviewCmd    `cmd:"" help:"List the stored findings of a project that a policy's conditions match."`
 }
 
 // ofPolicy are commands about one policy.

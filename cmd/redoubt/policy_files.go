@@ -104,9 +104,8 @@ func (s *ruleSet) leaveOut(file, format string, args ...any) {
 	s.left = append(s.left, redoubt.FieldError{Location: file, Message: fmt.Sprintf(format, args...)})
 }
 
-// withoutBad drops the rules that the scanner rejects, and reports whether it
-// named any. What it says of them names the user's files.
-func (s *ruleSet) withoutBad(bad *badRulesError) bool {
+// withoutBad drops the rules that the scanner names. Its complaints name the user's files.
+func (s *ruleSet) withoutBad(bad *badRulesError) {
 	kept := ruleSet{left: s.left}
 	for i, r := range s.rules {
 		if why, rejected := bad.why[r.ID]; rejected {
@@ -115,9 +114,7 @@ func (s *ruleSet) withoutBad(bad *badRulesError) bool {
 		}
 		kept.rules, kept.files = append(kept.rules, r), append(kept.files, s.files[i])
 	}
-	dropped := len(kept.rules) < len(s.rules)
 	*s = kept
-	return dropped
 }
 
 // inFile names the file in front of each fault.

@@ -98,9 +98,8 @@ func TestIDsAreTheScanners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scanner{program: semgrep, limit: ruleRunTime}
 	a := &app{ctx: t.Context(), out: t.Output(), err: t.Output(), clock: time.Now}
-	out, complaints, err := s.run(a, filepath.Dir(dir), "--json", "--config", names[0], "--config", names[1], "pack/code.py")
+	out, complaints, err := runScanner(a, semgrep, filepath.Dir(dir), "--json", "--config", names[0], "--config", names[1], "pack/code.py")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, complaints)
 	}

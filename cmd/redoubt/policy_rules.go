@@ -143,19 +143,14 @@ const maxRounds = 20
 // stops, mostly, so the rest is parsed again without that one: all faults are
 // reported at once, with those that reading found, or with --skip-invalid left out.
 func (c policiesAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err error) {
-	search := ruleSearch{app: a, semgrep: c.Semgrep, left: maxSearchRuns}
 	for round := 1; len(set.rules) > 0; round++ {
 		var bad *badRulesError
 		if checked, err = checkRules(a, c.Semgrep, set.rules); !errors.As(err, &bad) {
 			break
 		}
 		if len(bad.why) == 0 {
-			if findErr := search.find(set, bad); findErr != nil {
-				return false, findErr
-			}
-			if len(bad.why) == 0 {
-				break
-			}
+			err = fmt.Errorf("%w\nIt names no rule: add the files one at a time to find it", err)
+			break
 		}
 		set.withoutBad(bad)
 		if round == maxRounds && !c.Skip {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,39 +19,26 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// ruleRunTime is how long the scanner may take to run rules.
-const ruleRunTime = 30 * time.Minute
-
-// scanner is the semgrep of this machine, run beside a server of ours: it asks
-// one for rules about rules, and waits long where nobody answers.
-type scanner struct {
-	program string
-	rules   []byte        // what p/redoubt answers: a document of rules; nil for none
-	limit   time.Duration // of a run; 0 is none but that of the command itself
-}
-
-// findScanner returns nil where there is no such program here.
-func findScanner(semgrep string) (*scanner, error) {
+// findScanner returns the path of the semgrep of this machine, or "" where there is no such program.
+func findScanner(semgrep string) (string, error) {
 	program, err := exec.LookPath(semgrep)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return "", nil
 	}
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if program, err = filepath.Abs(program); err != nil {
-		return nil, err
-	}
-	return &scanner{program: program}, nil
+	return filepath.Abs(program)
 }
 
-// run runs a scan in a folder. A run that fails is an *exec.ExitError.
-func (s *scanner) run(a *app, dir string, args ...string) (stdout, stderr []byte, err error) {
+// runScanner runs semgrep in a folder, beside a server of this process: semgrep fetches rules
+// about rules, and waits long where no server answers. A run that fails is an *exec.ExitError.
+func runScanner(a *app, program, dir string, args ...string) (stdout, stderr []byte, err error) {
 	listener, err := (&net.ListenConfig{}).Listen(a.ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, err
 	}
-	answers := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(s.answer)}
+	answers := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(answerNoRules)}
 	go func() { _ = answers.Serve(listener) }() // until it is closed
 	defer func() { err = errors.Join(err, answers.Close()) }()
 	home, err := os.MkdirTemp("", "redoubt-rules-")
@@ -61,16 +47,10 @@ func (s *scanner) run(a *app, dir string, args ...string) (stdout, stderr []byte
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 
-	ctx := a.ctx
-	if s.limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.limit)
-		defer cancel()
-	}
-	cmd := exec.CommandContext(ctx, s.program, append([]string{"scan", "--metrics=off", "--disable-version-check"}, args...)...)
+	cmd := exec.CommandContext(a.ctx, program, append([]string{"scan", "--metrics=off", "--disable-version-check"}, args...)...)
 	cmd.Dir = dir
 	endWithChildren(cmd)
-	// Any token will do for our server; without one the ids of findings are left out.
+	// Any token will do for this server; without one semgrep omits the ids of findings.
 	cmd.Env = append(os.Environ(), "SEMGREP_URL=http://"+listener.Addr().String(), "NO_PROXY=127.0.0.1", "SEMGREP_APP_TOKEN=local",
 		"SEMGREP_SETTINGS_FILE="+filepath.Join(home, "settings.yml"))
 	var out, complaints bytes.Buffer
@@ -79,13 +59,9 @@ func (s *scanner) run(a *app, dir string, args ...string) (stdout, stderr []byte
 	return out.Bytes(), complaints.Bytes(), err
 }
 
-func (s *scanner) answer(w http.ResponseWriter, r *http.Request) {
-	text := []byte(`{"rules":[]}`)
-	if strings.HasSuffix(r.URL.Path, "/p/redoubt") && s.rules != nil {
-		text = s.rules
-	}
+func answerNoRules(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // the scanner says what it could not read
+	_, _ = w.Write([]byte(`{"rules":[]}`)) // the scanner reports what it could not read
 }
 
 // checkRules lets the scanner itself parse rules, since no schema knows whether
@@ -94,8 +70,8 @@ func (s *scanner) answer(w http.ResponseWriter, r *http.Request) {
 // returns false where there is no such program here, and an error with the
 // scanner's words where a rule is bad.
 func checkRules(a *app, semgrep string, rules []policy.Rule) (checked bool, err error) {
-	s, err := findScanner(semgrep)
-	if s == nil || err != nil {
+	program, err := findScanner(semgrep)
+	if program == "" || err != nil {
 		return false, err
 	}
 	dir, err := os.MkdirTemp("", "redoubt-rules-")
@@ -118,7 +94,7 @@ func checkRules(a *app, semgrep string, rules []policy.Rule) (checked bool, err 
 	if f, ok := raw(a.err).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprintf(f, "%s parses %d rules; interrupt it to stop\n", semgrep, len(rules))
 	}
-	stdout, stderr, err := s.run(a, dir, "--validate", "--config", file)
+	stdout, stderr, err := runScanner(a, program, dir, "--validate", "--config", file)
 	var ended *exec.ExitError
 	switch {
 	case a.ctx.Err() != nil:
@@ -133,12 +109,11 @@ func checkRules(a *app, semgrep string, rules []policy.Rule) (checked bool, err 
 // mergedFile is what all rules are written to for the scanner. Nobody is told of it.
 const mergedFile = "redoubt-rules-as-one-file.yaml"
 
-// badRulesError is what the scanner says of rules that it rejects, by their ids.
-// Of a fault of shape it may name no rule.
+// badRulesError has the scanner's complaints about rules, by rule id. For some faults the scanner
+// names no rule.
 type badRulesError struct {
 	error
-	text string // all that it says
-	why  map[string]string
+	why map[string]string
 }
 
 var inRule = regexp.MustCompile(`\bin rule '?([a-zA-Z0-9._-]+?)'?(?:[:,\s]|$)`)
@@ -160,7 +135,7 @@ func rejected(rules []policy.Rule, err error, text string) error {
 			why[id] = complaint(text[at[1]:end])
 		}
 	}
-	return &badRulesError{err, text, why}
+	return &badRulesError{err, why}
 }
 
 // maxComplaint bounds what is shown of the scanner's words on a rule, in bytes.

@@ -14,10 +14,6 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
-	"github.com/redoubt/redoubt/internal/exceptions"
-	"github.com/redoubt/redoubt/internal/ingest"
-	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -312,9 +308,7 @@ func (h *copyHistory) scanned(ref string, files map[string][]string, count map[s
 			}
 		}
 	}
-	preview := h.preview(ref, files)
 	blocked := h.filesScan(ref, fmt.Sprintf("%s-%d", h.name[5:], h.scans), true, files)
-	h.asPreviewed(ref, preview)
 	for call, n := range count {
 		if ref == "dev" && n > open[call]+len(h.decided[call]) && !blocked {
 			h.t.Fatalf("%s has %d of eval(%s), main %d that are open, and people decided on %d: it passes\n%v", ref, n, call, open[call], len(h.decided[call]), h.trees)
@@ -331,60 +325,6 @@ func (h *copyHistory) scanned(ref string, files map[string][]string, count map[s
 		if n > len(h.decided[call]) {
 			h.t.Fatalf("%s shows %d of eval(%s) as ignored, people decided on %d\n%v", ref, n, call, len(h.decided[call]), h.trees)
 		}
-	}
-}
-
-// preview asks what the gate would say, of which nothing is kept.
-func (w *wire) preview(ref string, files map[string][]string) policy.Outcome {
-	w.clock.Advance(time.Second)
-	var given policy.EffectivePolicy
-	w.change(func(ctx context.Context, tx *store.Tx) (err error) {
-		given, err = policy.LoadEffectivePolicy(ctx, tx, redoubt.Project{Name: w.name})
-		return err
-	})
-	exceptions := func(tx *store.Tx) ingest.Exceptions { return exceptions.ForImport{Store: tx} }
-	out, err := edge.Preview(w.t.Context(), w.store, w.deployment.ID, given, exceptions, ingest.Upload{
-		Project: redoubt.Project{Name: w.name}, Ref: ref, Full: true, Report: callsReport(files),
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return out
-}
-
-// asPreviewed holds that the last scan fails its build on what the preview said,
-// and that the ref shows as ignored what it said.
-func (w *wire) asPreviewed(ref string, preview policy.Outcome) {
-	place := func(path string, line int) string { return fmt.Sprint(path, ":", line) }
-	var want, got, wantIgnored, gotIgnored []string
-	for _, s := range preview.Blocking {
-		want = append(want, place(s.Finding.Path, s.Finding.Line))
-	}
-	for _, s := range preview.Judged {
-		if s.Triage == redoubt.TriageIgnored {
-			wantIgnored = append(wantIgnored, place(s.Finding.Path, s.Finding.Line))
-		}
-	}
-	w.change(func(ctx context.Context, tx *store.Tx) error {
-		account, err := tx.ScanAccount(ctx, w.scan)
-		if account.Gate != nil {
-			for _, b := range account.Gate.Blocking {
-				got = append(got, place(b.Path, b.Line))
-			}
-		}
-		return err
-	})
-	status, _ := w.listed(ref)
-	for at, s := range status {
-		if s == "ignored" {
-			gotIgnored = append(gotIgnored, at)
-		}
-	}
-	for _, list := range [][]string{want, got, wantIgnored, gotIgnored} {
-		slices.Sort(list)
-	}
-	if !slices.Equal(want, got) || !slices.Equal(wantIgnored, gotIgnored) {
-		w.t.Fatalf("%s: the preview said that %v block, %v is ignored; the gate says %v, %v", ref, want, wantIgnored, got, gotIgnored)
 	}
 }
 

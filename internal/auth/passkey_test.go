@@ -347,7 +347,7 @@ func TestAddressesOfPasskeys(t *testing.T) {
 // another one, and say what is wrong to who shows them.
 func TestPasskeysThatCannotBeRead(t *testing.T) {
 	f, p, old := newPasskeys(t)
-	other, err := keyring.New(nil, nil, f.clock.Now()).Sealer("tests")
+	other, err := keyring.New(f.clock.Now()).Sealer("tests")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ type withFactors struct {
 func newFactors(t *testing.T) *withFactors {
 	t.Helper()
 	d := newDoor(t)
-	sealer, err := keyring.New(nil, nil, d.clock.Now()).Sealer("tests")
+	sealer, err := keyring.New(d.clock.Now()).Sealer("tests")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestTheSecretIsForOneSessionAndTime(t *testing.T) {
 // an app; recovery codes go on.
 func TestASecretThatCannotBeRead(t *testing.T) {
 	f := newFactors(t)
-	other, err := keyring.New(nil, nil, f.clock.Now()).Sealer("tests")
+	other, err := keyring.New(f.clock.Now()).Sealer("tests")
 	if err != nil {
 		t.Fatal(err)
 	}

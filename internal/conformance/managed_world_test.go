@@ -23,7 +23,7 @@ import (
 )
 
 // hostRing seals the credentials of all servers of the tests.
-var hostRing = keyring.New([]byte("secret key of the tests, 32 byte"), signingKey, storetest.Epoch)
+var hostRing = keyring.New(storetest.Epoch)
 
 // rightToken is the credential that the host of the tests takes.
 const rightToken = "t0ken-of-the-host"

@@ -76,15 +76,11 @@ func Judge(ctx context.Context, tx *store.Tx, effective *policy.EffectivePolicy,
 
 // Verdict judges once the scan is applied, or recorded, by what came of it.
 func Verdict(ctx context.Context, judge *policy.Judge, summary *ingest.Summary) (policy.Verdict, error) {
-	outcome, err := outcomeOf(ctx, judge, summary)
-	return outcome.Verdict, err
-}
-
-func outcomeOf(ctx context.Context, judge *policy.Judge, summary *ingest.Summary) (policy.Outcome, error) {
 	judge.Rename(summary.Became)
 	judge.Part(summary.Copies)
 	judge.Advise(reported(summary.Advised))
-	return judge.Outcome(ctx, summary.Outcome)
+	outcome, err := judge.Outcome(ctx, summary.Outcome)
+	return outcome.Verdict, err
 }
 
 // reported is what a report has, as the gate sees it.

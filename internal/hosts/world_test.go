@@ -214,7 +214,7 @@ type world struct {
 
 func newWorld(t *testing.T, s *store.Store) *world {
 	t.Helper()
-	sealer, err := keyring.New(nil, nil, storetest.Epoch).Sealer("connections")
+	sealer, err := keyring.New(storetest.Epoch).Sealer("connections")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,16 +84,9 @@ func fresh() []byte {
 	return k
 }
 
-// New makes a ring. Keys that an older version made are taken over; an empty one
-// is made.
-func New(secret, signing []byte, now time.Time) Ring {
-	if len(secret) == 0 {
-		secret = fresh()
-	}
-	if len(signing) == 0 {
-		signing = fresh()
-	}
-	return Ring{Format: format, Secret: secret, Signing: []SigningKey{{Key: signing, Made: now.UTC().Truncate(time.Second)}}}
+// New makes a ring of new keys.
+func New(now time.Time) Ring {
+	return Ring{Format: format, Secret: fresh(), Signing: []SigningKey{{Key: fresh(), Made: now.UTC().Truncate(time.Second)}}}
 }
 
 // Rotate returns the ring with another signing key in use. What was signed before

@@ -23,11 +23,11 @@ func TestARingIsReadAsItWasWritten(t *testing.T) {
 	if _, err := Read(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("a file that is not there: %v", err)
 	}
-	r := New(nil, nil, start)
+	r := New(start)
 	if err := r.Create(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := New(nil, nil, start).Create(path); !errors.Is(err, fs.ErrExist) {
+	if err := New(start).Create(path); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a second one: %v", err)
 	}
 	info, err := os.Stat(path)
@@ -35,7 +35,7 @@ func TestARingIsReadAsItWasWritten(t *testing.T) {
 		t.Errorf("the file is %v, %v", info.Mode(), err)
 	}
 	got, err := Read(path)
-	if err != nil || !bytes.Equal(got.Secret, r.Secret) || !got.Fits(r.Check()) || got.Fits(New(nil, nil, start).Check()) {
+	if err != nil || !bytes.Equal(got.Secret, r.Secret) || !got.Fits(r.Check()) || got.Fits(New(start).Check()) {
 		t.Errorf("read back: %v", err)
 	}
 	left, err := os.ReadDir(filepath.Dir(path))
@@ -50,7 +50,7 @@ func TestOfSeveralStartersOneMakesTheFile(t *testing.T) {
 	made := make(chan Ring, 8)
 	for range 8 {
 		group.Go(func() {
-			r := New(nil, nil, start)
+			r := New(start)
 			if err := r.Create(path); err == nil {
 				made <- r
 			} else if !errors.Is(err, fs.ErrExist) {
@@ -64,16 +64,8 @@ func TestOfSeveralStartersOneMakesTheFile(t *testing.T) {
 	}
 }
 
-func TestKeysFromBeforeAreTakenOver(t *testing.T) {
-	secret, signing := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
-	r := New(secret, signing, start)
-	if use, old := r.SigningKeys(start); !bytes.Equal(use, signing) || old != nil || !bytes.Equal(r.Secret, secret) {
-		t.Error("they are not")
-	}
-}
-
 func TestRotationKeepsWhatWasSigned(t *testing.T) {
-	first := New(nil, nil, start)
+	first := New(start)
 	before, _ := first.SigningKeys(start)
 	path := filepath.Join(t.TempDir(), "key")
 	if err := first.Create(path); err != nil {
@@ -129,7 +121,7 @@ func TestAKeyFileThatWillNotDoIsNamed(t *testing.T) {
 // TestEachBitOfAKeyFileCounts turns around every bit of a file in turn: it is refused with
 // the file's name and what to do, or is the same ring. The file stays as it is.
 func TestEachBitOfAKeyFileCounts(t *testing.T) {
-	ring := New(nil, nil, time.Now()).Rotate(time.Now())
+	ring := New(time.Now()).Rotate(time.Now())
 	path := filepath.Join(t.TempDir(), "key")
 	if err := ring.Create(path); err != nil {
 		t.Fatal(err)
@@ -165,7 +157,7 @@ func TestEachBitOfAKeyFileCounts(t *testing.T) {
 
 // TestAKeyFileWithoutASum is one of an older version.
 func TestAKeyFileWithoutASum(t *testing.T) {
-	ring := New(nil, nil, time.Now())
+	ring := New(time.Now())
 	text, err := json.Marshal(ring)
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +174,7 @@ func TestAKeyFileWithoutASum(t *testing.T) {
 // What is sealed is read after a rotation, and by nobody else, nowhere else, and for
 // nothing else.
 func TestSealedSecretsAreBound(t *testing.T) {
-	ring := New(nil, nil, time.Now())
+	ring := New(time.Now())
 	sealer := func(r Ring, purpose string) cipher.AEAD {
 		t.Helper()
 		s, err := r.Sealer(purpose)
@@ -201,7 +193,7 @@ func TestSealedSecretsAreBound(t *testing.T) {
 		"another purpose": func() ([]byte, error) { return sealer(ring, "b").Open(nil, nil, sealed, []byte("user 1")) },
 		"another row":     func() ([]byte, error) { return sealer(ring, "a").Open(nil, nil, sealed, []byte("user 2")) },
 		"another ring": func() ([]byte, error) {
-			return sealer(New(nil, nil, time.Now()), "a").Open(nil, nil, sealed, []byte("user 1"))
+			return sealer(New(time.Now()), "a").Open(nil, nil, sealed, []byte("user 1"))
 		},
 		"a change": func() ([]byte, error) { return sealer(ring, "a").Open(nil, nil, changed, []byte("user 1")) },
 		"a part":   func() ([]byte, error) { return sealer(ring, "a").Open(nil, nil, sealed[:5], []byte("user 1")) },
@@ -217,7 +209,7 @@ func TestSealedSecretsAreBound(t *testing.T) {
 
 // TestADatabaseHasOneName that stays when keys are rotated, and is no part of them.
 func TestADatabaseHasOneName(t *testing.T) {
-	one, other := New(nil, nil, start), New(nil, nil, start)
+	one, other := New(start), New(start)
 	name := one.Instance()
 	if len(name) != 16 || name != one.Rotate(start).Instance() || name == other.Instance() {
 		t.Errorf("it is %q, rotated %q, and another's %q", name, one.Rotate(start).Instance(), other.Instance())

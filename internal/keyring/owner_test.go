@@ -16,7 +16,7 @@ import (
 // Root rotates the keys of a server that runs as somebody else.
 func TestAReplacedFileKeepsItsOwnerAndMode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
-	r := New(nil, nil, start)
+	r := New(start)
 	if err := r.Create(path); err != nil {
 		t.Fatal(err)
 	}

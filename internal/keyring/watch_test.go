@@ -14,7 +14,7 @@ import (
 func TestAWatchedRingFollowsItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	now := start
-	r := New(nil, nil, start)
+	r := New(start)
 	if err := r.Create(path); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestAWatchedRingFollowsItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("without its file", rotated, 1)
-	if err := New(nil, nil, start).Create(path); err != nil {
+	if err := New(start).Create(path); err != nil {
 		t.Fatal(err)
 	}
 	expect("with another's file", rotated, 2)
@@ -63,7 +63,7 @@ func TestAWatchedRingFollowsItsFile(t *testing.T) {
 func TestAWatchedRingFollowsItsOldKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	now := start
-	r := New(nil, nil, start).Rotate(start)
+	r := New(start).Rotate(start)
 	if err := r.Create(path); err != nil {
 		t.Fatal(err)
 	}

@@ -164,7 +164,7 @@ func (w *world) furnish() {
 // start makes the notifier anew, as a process does that starts.
 func (w *world) start() {
 	w.Helper()
-	sealer, err := keyring.New([]byte("secret"), nil, storetest.Epoch).Sealer("notifications")
+	sealer, err := keyring.New(storetest.Epoch).Sealer("notifications")
 	if err != nil {
 		w.Fatal(err)
 	}

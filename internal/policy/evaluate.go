@@ -140,7 +140,7 @@ func StoredFindings(ctx context.Context, s GateStorage, project redoubt.Project,
 			own = append(own, one)
 		}
 	}
-	judge, err := newJudge(ctx, s, project, scan, own, false, policies...)
+	judge, err := newJudge(ctx, s, project, scan, own, policies...)
 	if err != nil {
 		return Findings{}, err
 	}

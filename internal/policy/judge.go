@@ -60,19 +60,12 @@ type Judge struct {
 
 // Judge reads the state before a scan is applied, for what the policy may fail a build on.
 func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting) (*Judge, error) {
-	return newJudge(ctx, s, project, scan, reported, false, e)
-}
-
-// JudgeAll is Judge for all that the scan reports.
-func (e EffectivePolicy) JudgeAll(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan,
-	reported []Sighting,
-) (*Judge, error) {
-	return newJudge(ctx, s, project, scan, reported, true, e)
+	return newJudge(ctx, s, project, scan, reported, e)
 }
 
 // newJudge is Judge for several policies, each of which may be evaluated with the facts.
 func newJudge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan,
-	reported []Sighting, all bool, policies ...EffectivePolicy,
+	reported []Sighting, policies ...EffectivePolicy,
 ) (*Judge, error) {
 	j := &Judge{s: s, project: project.ID, scan: scan, primary: PrimaryAfter(project, scan)}
 	for _, e := range policies {
@@ -82,7 +75,7 @@ func newJudge(ctx context.Context, s GateStorage, project redoubt.Project, scan 
 	}
 	for i := range reported {
 		f := &reported[i].Finding
-		if all || slices.ContainsFunc(j.policies, func(e EffectivePolicy) bool { return e.mayBlock(f) }) {
+		if slices.ContainsFunc(j.policies, func(e EffectivePolicy) bool { return e.mayBlock(f) }) {
 			j.sightings = append(j.sightings, reported[i])
 		}
 	}

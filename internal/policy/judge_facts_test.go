@@ -2,7 +2,6 @@ package policy_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -260,58 +259,6 @@ func TestAJudgeReadsNoMoreThanItNeeds(t *testing.T) {
 		if _, err := c.judge(t); !errors.Is(err, errBench) {
 			t.Errorf("%s are broken: %v", c.broken, err)
 		}
-	}
-}
-
-// TestPreview tells of all that a scan reports, with the verdict that it would get.
-func TestPreview(t *testing.T) {
-	for name, c := range map[string]struct {
-		change  func(*judging)
-		judged  string
-		blocked []int64
-	}{
-		"a rule and another": {nil, "101 known:false ignored:false, 103 known:true ignored:true", []int64{101}},
-		"the rule alone":     {func(c *judging) { c.report(codeFinding(1, "r")) }, "101 known:false ignored:false", []int64{101}},
-		"another alone":      {func(c *judging) { c.report(codeFinding(3, "monitored")) }, "103 known:true ignored:true", nil},
-		"late":               {func(c *judging) { c.outcome = redoubt.ScanLate }, "101 known:false ignored:false, 103 known:true ignored:true", []int64{101}},
-		"late, on main": {func(c *judging) {
-			c.outcome, c.scan.Ref = redoubt.ScanLate, mainRef
-			c.findings[mainRef+" gosec"] = append(c.findings[mainRef+" gosec"], codeFinding(1, "r"))
-		}, "101 known:true ignored:false, 103 known:true ignored:true", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			j := newJudging()
-			j.findings[topicRef+" gosec"] = append(j.findings[topicRef+" gosec"], codeFinding(3, "monitored"))
-			j.findings[mainRef+" gosec"] = []redoubt.Finding{codeFinding(3, "monitored")}
-			j.triage[identity(3)] = redoubt.TriageIgnored
-			j.report(codeFinding(1, "r"), codeFinding(3, "monitored"))
-			if c.change != nil {
-				c.change(j)
-			}
-			judge, err := j.effective(t).JudgeAll(t.Context(), j, j.project(), j.scan, j.reported)
-			if err != nil {
-				t.Fatal(err)
-			}
-			preview, err := judge.Outcome(t.Context(), j.outcome)
-			var judged []string
-			for _, s := range preview.Judged {
-				judged = append(judged, fmt.Sprintf("%d known:%t ignored:%t", s.Finding.ID, s.Known, s.Triage == redoubt.TriageIgnored))
-			}
-			if got := strings.Join(judged, ", "); err != nil || got != c.judged || !slices.Equal(idsOf(preview.Blocking), c.blocked) {
-				t.Errorf("it tells %q, want %q; %v block, want %v; %v", got, c.judged, idsOf(preview.Blocking), c.blocked, err)
-			}
-			j.broken = "lineages of findings"
-			if _, err := judge.Outcome(t.Context(), j.outcome); !errors.Is(err, errBench) {
-				t.Errorf("%s are broken: %v", j.broken, err)
-			}
-			j.report() // of nothing, nothing is asked
-			if judge, err = j.effective(t).JudgeAll(t.Context(), j, j.project(), j.scan, j.reported); err == nil {
-				preview, err = judge.Outcome(t.Context(), j.outcome)
-			}
-			if err != nil || len(preview.Judged) != 0 {
-				t.Errorf("of nothing it tells %+v, %v", preview, err)
-			}
-		})
 	}
 }
 

@@ -23,16 +23,6 @@ type MatchStorage interface {
 	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []redoubt.Scan, more bool, err error)
 }
 
-// AsTried returns a policy without excluded paths, its conditions in a mode other than 0.
-func AsTried(p redoubt.Policy, mode redoubt.PolicyMode) redoubt.Policy {
-	p.Conditions = slices.Clone(p.Conditions)
-	for i := range p.Conditions {
-		p.Conditions[i].Mode = cmp.Or(mode, p.Conditions[i].Mode)
-	}
-	p.Excludes = nil
-	return p
-}
-
 // maxStreams bounds the branches and sources of a project that are compared.
 const maxStreams = 10_000
 
@@ -56,7 +46,11 @@ func FindMatches(ctx context.Context, s MatchStorage, project redoubt.Project, p
 	if err != nil {
 		return nil, err
 	}
-	all := AsTried(p, mode)
+	all := p
+	all.Conditions, all.Excludes = slices.Clone(p.Conditions), nil
+	for i := range all.Conditions {
+		all.Conditions[i].Mode = cmp.Or(mode, all.Conditions[i].Mode)
+	}
 	all.BlockAll = true // known ones match too
 	given := For(project, []redoubt.Policy{all}, nil)
 	listed := map[int64]bool{}

@@ -13,7 +13,7 @@ import (
 
 func newVault(t testing.TB) *scm.Vault {
 	t.Helper()
-	sealer, err := keyring.New(nil, nil, time.Unix(0, 0)).Sealer("connections")
+	sealer, err := keyring.New(time.Unix(0, 0)).Sealer("connections")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestWhatIsSealedOpensForItsConnectionAlone(t *testing.T) {
 // What was sealed before addresses were bound opens still: an update takes no
 // connection away.
 func TestWhatWasSealedBeforeAddressesWereBoundOpens(t *testing.T) {
-	sealer, err := keyring.New(nil, nil, time.Unix(0, 0)).Sealer("connections")
+	sealer, err := keyring.New(time.Unix(0, 0)).Sealer("connections")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,6 @@ type engine struct {
 	fileChecks []string      // each returns "ok", or what is wrong with the file, the quickest first; none where nothing does
 	copyTo     string        // writes all of it to the new file $1; empty where other tools do
 	shred      string        // has the transaction overwrite what it frees; empty where nothing does
-	compact    string        // writes the table of settings anew, without what was removed; empty where flush does
 	exclusive  string        // has a transaction wait for those of other processes that did the same; empty where there are none
 	flush      string        // ends a shredding transaction: overwrites the log of what was freed
 	nextIDs    string        // reserves $2 ids of the sequence $1, which it returns

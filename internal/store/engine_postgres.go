@@ -64,7 +64,6 @@ func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnCon
 		skipLocked: " FOR UPDATE SKIP LOCKED",
 		announce:   `SELECT pg_notify('` + jobChannel + `', '')`,
 		byBytes:    ` COLLATE "C"`,
-		compact:    `VACUUM FULL setting`,
 		exclusive:  `SELECT pg_advisory_xact_lock(4097083627)`, // a number that nobody else takes
 		nextIDs:    `SELECT nextval(CAST(CAST($1 AS TEXT) || '_id_seq' AS regclass)) FROM generate_series(1, CAST($2 AS BIGINT))`,
 		mark:       func(n int) string { return "$" + strconv.Itoa(n) },

@@ -16,7 +16,7 @@ import (
 // losesKeys has a server begin anew with another key file, as after redoubt key new.
 func (d *door) losesKeys() {
 	d.t.Helper()
-	sealer, err := keyring.New(nil, nil, d.clock.Now()).Sealer("second factors")
+	sealer, err := keyring.New(d.clock.Now()).Sealer("second factors")
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ import (
 // newNotifier makes what tells people, and receivers on this machine.
 func newNotifier(t testing.TB, s *store.Store, now func() time.Time) *notify.Notifier {
 	t.Helper()
-	sealer, err := keyring.New([]byte("secret"), nil, storetest.Epoch).Sealer("notifications")
+	sealer, err := keyring.New(storetest.Epoch).Sealer("notifications")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func doorOf(t testing.TB, s *site, change ...func(*SignIn)) *door {
 	d := &door{site: s}
 	passwords := auth.NewPasswords()
 	d.signIn = &SignIn{Sessions: auth.NewSessions(d.store, passwords, d.clock.Now, auth.SessionLimits{})}
-	sealer, err := keyring.New([]byte("a key of the tests"), nil, d.clock.Now()).Sealer("second factors")
+	sealer, err := keyring.New(d.clock.Now()).Sealer("second factors")
 	if err != nil {
 		t.Fatal(err)
 	}

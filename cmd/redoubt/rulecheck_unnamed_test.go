@@ -1,0 +1,30 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRulesThatTheScannerDoesNotName holds that no rule is added where the scanner rejects rules
+// without naming one: also with --skip-invalid, since which to skip is unknown.
+func TestRulesThatTheScannerDoesNotName(t *testing.T) {
+	dir := rulesIn(t, map[string]string{"good.yaml": ruleText("good", "x"), "bad.yaml": ruleText("shapeless", "x")})
+	scanner := fakeScanner(t, `for f; do :; done
+if grep -q shapeless "$f"; then echo "[ERROR] Invalid rule schema in $f" >&2; exit 7; fi
+`)
+	broken := fakeScanner(t, "echo no memory >&2; exit 2\n")
+	a := &app{ctx: t.Context(), out: t.Output(), err: t.Output(), clock: time.Now}
+	for _, skip := range []bool{false, true} {
+		for program, want := range map[string]string{scanner: "Invalid rule schema in the rules", broken: "no memory"} {
+			set, err := readRules([]string{dir}, skip)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checked, err := policiesAddRulesCmd{Semgrep: program, Skip: skip}.check(a, set)
+			if checked || err == nil || !strings.Contains(err.Error(), want) || len(set.left) != 0 {
+				t.Errorf("skip %v: %v, %v and %v", skip, checked, err, set.left)
+			}
+		}
+	}
+}
